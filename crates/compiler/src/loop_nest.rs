@@ -31,6 +31,34 @@ pub struct NestRequest {
     pub func: String,
     /// Brush; none lets the cost model choose.
     pub brush: Option<NestBrush>,
+    /// Trip counts, for the cost model.
+    pub trips: NestTrips,
+}
+
+/// Trip counts of a nest's levels; none if they are not constant.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct NestTrips {
+    /// Number of rows.
+    pub outer: Option<u32>,
+    /// Length of a row.
+    pub inner: Option<u32>,
+}
+
+impl NestTrips {
+    /// Widest row of a brush that a row of the nest may fill at least half of.
+    fn widest(self) -> u32 {
+        self.inner.map_or(u32::MAX, |trips| trips.checked_next_power_of_two().unwrap_or(u32::MAX).max(2))
+    }
+
+    /// Lanes that run for each iteration of the inner level.
+    fn lanes_for_iteration(self, width: u32) -> f64 {
+        self.inner.map_or(1.0, |trips| f64::from(trips.next_multiple_of(width)) / f64::from(trips))
+    }
+
+    /// Share of rows that fill no brush.
+    fn leftover(self, height: u32) -> f64 {
+        self.outer.map_or(0.0, |trips| f64::from(trips % height) / f64::from(trips))
+    }
 }
 
 /// Vector code of a nest.
@@ -53,8 +81,12 @@ impl NestBrush {
     }
 }
 
-/// Brushes to choose among: rows, and registers in a row.
-const HEIGHTS_AND_REGISTERS: [(u32, u32); 6] = [(2, 1), (2, 2), (4, 1), (4, 2), (8, 1), (8, 2)];
+/// Heights of brushes to choose among.
+const HEIGHTS: [u32; 3] = [2, 4, 8];
+
+/// Registers of a row to choose among, of brushes and of code of single rows.
+const REGISTERS_OF_BRUSH: [u32; 2] = [1, 2];
+const REGISTERS_OF_ROW: [u32; 4] = [1, 2, 4, 8];
 
 /// Share of the time of single rows that a brush of several rows must not exceed.
 const LEAST_GAIN: f64 = 0.92;
@@ -107,7 +139,7 @@ impl Session {
                 let (wide, remarks) = self.widen_loop(&tensor, name, &brush.extents())?;
                 (brush, wide, remarks)
             }
-            None => self.choose_brush(&rows, &tensor, name)?,
+            None => self.choose_brush(&rows, &tensor, request)?,
         };
         let (wide_rows, _) = self.widen_loop(&rows, name, &[brush.width])?;
         Ok(VectorNest {
@@ -124,32 +156,46 @@ impl Session {
         &self,
         rows: &Module,
         tensor: &Module,
-        name: &str,
+        request: &NestRequest,
     ) -> Result<(NestBrush, Module, Vec<Diagnostic>), DiagnosticError> {
+        let NestRequest { func: name, trips, .. } = request;
         let target = &self.options.target;
         let register = rows.function(name).map_or(2, |func| lanes_in_register(func, self.cpu.vector_bits()));
         let time = |wide: &Module, brush: &[u32]| {
             let lanes = brush.iter().product();
             let innermost = innermost_time(wide, &wide_name(name, brush), lanes, target);
-            innermost.map_or(f64::INFINITY, |time| with_overhead(time, lanes))
+            let time = innermost.map_or(f64::INFINITY, |time| with_overhead(time, lanes));
+            time * trips.lanes_for_iteration(brush[0])
         };
-        let mut least_of_rows = f64::INFINITY;
-        for width in [1, 2, 4, 8]
-            .map(|registers| registers * register)
-            .into_iter()
-            .filter(|&width| width <= MAX_DEFAULT_LANES)
-        {
+        let widths = |registers: &[u32]| {
+            let mut widths: Vec<u32> = registers.iter().map(|registers| registers * register).collect();
+            widths.push(trips.widest().min(register * registers.iter().max().unwrap_or(&1)));
+            widths.retain(|&width| width <= trips.widest() && width <= MAX_DEFAULT_LANES);
+            widths.sort_unstable();
+            widths.dedup();
+            widths
+        };
+        let mut times_of_rows = Vec::new();
+        for width in widths(&REGISTERS_OF_ROW) {
             let (wide, _) = self.widen_loop(rows, name, &[width])?;
-            least_of_rows = least_of_rows.min(time(&wide, &[width]));
+            times_of_rows.push((width, time(&wide, &[width])));
         }
+        let least_of_rows = times_of_rows.iter().map(|&(_, time)| time).fold(f64::INFINITY, f64::min);
         let mut best: Option<(f64, NestBrush, Module, Vec<Diagnostic>)> = None;
-        for (height, registers) in HEIGHTS_AND_REGISTERS {
-            let brush = NestBrush { height, width: registers * register };
-            if height * registers > target.registers / 2 || check_brush(brush).is_err() {
+        let brushes = HEIGHTS
+            .into_iter()
+            .flat_map(|height| widths(&REGISTERS_OF_BRUSH).into_iter().map(move |width| (height, width)));
+        for (height, width) in brushes {
+            let brush = NestBrush { height, width };
+            let is_too_large = (height * width).div_ceil(register) > target.registers / 2;
+            if is_too_large || check_brush(brush).is_err() || trips.outer.is_some_and(|trips| trips < height)
+            {
                 continue;
             }
             let (wide, remarks) = self.widen_loop(tensor, name, &brush.extents())?;
-            let time = time(&wide, &brush.extents());
+            let of_row = times_of_rows.iter().find(|row| row.0 == width).map_or(least_of_rows, |row| row.1);
+            let leftover = trips.leftover(height);
+            let time = (1.0 - leftover) * time(&wide, &brush.extents()) + leftover * of_row;
             if best.as_ref().is_none_or(|(least, ..)| time < LEAST_GAIN_OF_LARGER * *least) {
                 best = Some((time, brush, wide, remarks));
             }

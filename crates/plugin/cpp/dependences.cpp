@@ -2,6 +2,7 @@
 // and a simple one of ours for nests. There, what one iteration touches of an array must be a section of it that other
 // iterations leave alone.
 #include "dependences.h"
+#include "managers.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/LoopAccessAnalysis.h"
@@ -10,7 +11,6 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
 #include "llvm/Transforms/Utils/LoopVersioning.h"
 #include "llvm/Transforms/Utils/PromoteMemToReg.h"
@@ -208,23 +208,6 @@ unsigned widest_access(const Loop &loop, const DataLayout &layout) {
         widest = std::max(widest, unsigned(layout.getTypeSizeInBits(getLoadStoreType(&instruction)).getFixedValue()));
   return widest;
 }
-
-/// LLVM's own analyses of a function, for those that need many of them.
-struct Managers {
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager components;
-  ModuleAnalysisManager modules;
-
-  Managers() {
-    PassBuilder builder;
-    builder.registerModuleAnalyses(modules);
-    builder.registerCGSCCAnalyses(components);
-    builder.registerFunctionAnalyses(functions);
-    builder.registerLoopAnalyses(loops);
-    builder.crossRegisterProxies(loops, functions, components, modules);
-  }
-};
 
 /// Whether two accesses never touch the same object, in whatever iterations.
 bool are_other_objects(const Touched &written, const Touched &touched, AAResults &aliases) {

@@ -3,12 +3,21 @@
 // scalar access.
 #include "levels.h"
 #include "dependences.h"
+#include "managers.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/DataLayout.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/LoopUnrollPass.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
 #include <cmath>
 
 using namespace llvm;
@@ -203,6 +212,52 @@ SmallVector<Loop *> choose_levels(Loop &nest, const LoopInfo &loops, ScalarEvolu
     return {&nest};
   Costs costs(nest.getHeader()->getDataLayout(), loops, evolution);
   return choose(nest, costs, evolution, /*is_outermost=*/true).levels;
+}
+
+/// The hint of a loop that is kept from being unrolled.
+static constexpr char kept_hint[] = "heddle.kept";
+static constexpr char unroll_hints[] = "llvm.loop.unroll.";
+
+static bool has_hint_of(const MDNode *id, StringRef prefix) {
+  return id && any_of(drop_begin(id->operands()), [&](const MDOperand &operand) {
+    const auto *node = dyn_cast<MDNode>(operand);
+    const auto *text = node && node->getNumOperands() > 0 ? dyn_cast<MDString>(node->getOperand(0)) : nullptr;
+    return text && text->getString().starts_with(prefix);
+  });
+}
+
+bool keep_levels(Function &function) {
+  DominatorTree dominators(function);
+  LoopInfo loops(dominators);
+  bool is_changed = false;
+  for (Loop *loop : loops.getLoopsInPreorder()) {
+    Loop *outer = loop->getParentLoop();
+    if (!outer || !is_marked(*outer) || !is_marked(*loop) || has_hint_of(loop->getLoopID(), unroll_hints))
+      continue;
+    addStringMetadataToLoop(loop, "llvm.loop.unroll.disable", 1);
+    addStringMetadataToLoop(loop, kept_hint);
+    is_changed = true;
+  }
+  return is_changed;
+}
+
+bool release_level(Loop &level) {
+  MDNode *id = level.getLoopID();
+  if (!has_hint_of(id, kept_hint))
+    return false;
+  level.setLoopID(makePostTransformationMetadata(id->getContext(), id, {unroll_hints, kept_hint}, {}));
+  return true;
+}
+
+void unroll_released_levels(Function &function) {
+  Managers managers;
+  FunctionPassManager passes;
+  passes.addPass(createFunctionToLoopPassAdaptor(LoopFullUnrollPass()));
+  passes.addPass(SROAPass(SROAOptions::ModifyCFG));
+  passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(InstCombinePass());
+  passes.addPass(SimplifyCFGPass());
+  passes.run(function, managers.functions);
 }
 
 } // namespace heddle

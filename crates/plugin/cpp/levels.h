@@ -18,4 +18,13 @@ llvm::SmallVector<llvm::Loop *> choose_levels(llvm::Loop &nest, const llvm::Loop
 /// the only loop in the outer one.
 std::pair<llvm::Loop *, llvm::Loop *> tensor_levels(llvm::Loop &level, llvm::ScalarEvolution &evolution);
 
+/// Keeps LLVM from unrolling marked loops of marked loops before one of them is chosen. True if there are any.
+bool keep_levels(llvm::Function &function);
+
+/// Lets LLVM unroll a level that was kept, if it was. True if it was.
+bool release_level(llvm::Loop &level);
+
+/// Unrolls loops of a function as LLVM does early, after levels of it were released.
+void unroll_released_levels(llvm::Function &function);
+
 } // namespace heddle

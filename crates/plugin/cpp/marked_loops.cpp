@@ -441,14 +441,17 @@ static void mark_independent(Loop &loop, const DebugLoc &place) {
   addStringMetadataToLoop(&loop, "llvm.loop.vectorize.enable", 1);
 }
 
-/// Marked loops each of whose accesses is in a group keep that word, whatever passes do to their accesses: what is hoisted out
-/// of an inner loop, or becomes a `memset`, loses its group.
-static bool keep_promises(Function &function) {
-  bool has_hints = any_of(function, [](const BasicBlock &block) {
+static bool has_loop_hints(const Function &function) {
+  return any_of(function, [](const BasicBlock &block) {
     const Instruction *end = block.getTerminator();
     return end && end->hasMetadata(LLVMContext::MD_loop);
   });
-  if (!has_hints)
+}
+
+/// Marked loops each of whose accesses is in a group keep that word, whatever passes do to their accesses: what is hoisted out
+/// of an inner loop, or becomes a `memset`, loses its group.
+static bool keep_promises(Function &function) {
+  if (!has_loop_hints(function))
     return false;
   DominatorTree dominators(function);
   LoopInfo loops(dominators);
@@ -467,6 +470,7 @@ bool open_marks(Module &module) {
     if (!function.isDeclaration() && !function.hasOptNone()) {
       is_changed |= keep_promises(function);
       is_changed |= restore_nests(function);
+      is_changed |= keep_levels(function);
     }
   // What lanes ask each other (heddle.h) touches no memory that others see, and must stay where it is.
   for (Function &function : module)
@@ -518,36 +522,101 @@ static unsigned interleaving_of(const Loop &loop) {
   return unsigned(std::min<uint64_t>(number_of(loop.getLoopID(), "llvm.loop.interleave.count", 0), 64));
 }
 
-std::vector<MarkedLoop> find_marked_loops(Module &module, const TensorChoice &tensors) {
-  std::vector<MarkedLoop> found;
-  unsigned nests = 0;
+/// The hint of the outer level of a nest that becomes no tensor.
+static constexpr char no_tensor_hint[] = "heddle.no_tensor";
+
+/// A level of a nest whose iterations become lanes, and the inner level if both do.
+struct ChosenLevel {
+  Loop *loop, *inner;
+};
+
+static bool becomes_tensor(const Loop &outer, const Loop &inner, bool wants_tensors) {
+  if (hint(outer.getLoopID(), no_tensor_hint))
+    return false;
+  bool is_asked = width_of(outer) > 1 && width_of(inner) > 1;
+  bool is_free = width_of(outer) == 0 && width_of(inner) == 0 && interleaving_of(outer) == 0 && interleaving_of(inner) == 0;
+  return is_asked || (wants_tensors && is_free);
+}
+
+/// The levels of a function's nests whose iterations become lanes.
+static SmallVector<ChosenLevel> chosen_levels(Facts &facts, bool wants_tensors) {
+  SmallVector<Loop *> taken;
+  for (Loop *loop : facts.loops.getLoopsInPreorder())
+    if (is_marked(*loop) && none_of(taken, [&](Loop *outer) { return outer->contains(loop); }))
+      taken.push_back(loop);
+  SmallVector<ChosenLevel> chosen;
+  for (Loop *nest : taken)
+    for (Loop *loop : choose_levels(*nest, facts.loops, facts.evolution)) {
+      auto [outer, inner] = tensor_levels(*loop, facts.evolution);
+      if (outer && becomes_tensor(*outer, *inner, wants_tensors))
+        chosen.push_back({outer, inner});
+      else
+        chosen.push_back({loop, nullptr});
+    }
+  return chosen;
+}
+
+void refuse_tensor(const MarkedLoop &nest) {
+  auto *header = dyn_cast_or_null<BasicBlock>(static_cast<Value *>(nest.header));
+  if (!header)
+    return;
+  DominatorTree dominators(*header->getParent());
+  LoopInfo loops(dominators);
+  if (Loop *loop = loops.getLoopFor(header))
+    addStringMetadataToLoop(loop, no_tensor_hint);
+}
+
+bool release_inner_levels(Module &module, bool wants_tensors) {
+  bool is_changed = false;
   for (Function &function : module) {
-    if (function.isDeclaration() || function.hasOptNone())
+    if (function.isDeclaration() || function.hasOptNone() || !has_loop_hints(function))
       continue;
-    bool has_hints = false;
-    for (BasicBlock &block : function)
-      if (Instruction *end = block.getTerminator())
-        has_hints |= end->hasMetadata(LLVMContext::MD_loop);
-    if (!has_hints)
+    bool is_released = false;
+    {
+      Facts facts(function);
+      for (auto [loop, inner] : chosen_levels(facts, wants_tensors))
+        for (Loop *inside : (inner ? inner : loop)->getLoopsInPreorder())
+          is_released |= inside != inner && inside != loop && release_level(*inside);
+    }
+    if (is_released)
+      unroll_released_levels(function);
+    is_changed |= is_released;
+  }
+  return is_changed;
+}
+
+bool release_levels(Module &module) {
+  bool is_changed = false;
+  for (Function &function : module) {
+    if (function.isDeclaration() || !has_loop_hints(function))
+      continue;
+    bool is_released = false;
+    {
+      DominatorTree dominators(function);
+      LoopInfo loops(dominators);
+      for (Loop *loop : loops.getLoopsInPreorder())
+        is_released |= release_level(*loop);
+    }
+    if (is_released)
+      unroll_released_levels(function);
+    is_changed |= is_released;
+  }
+  return is_changed;
+}
+
+std::vector<MarkedLoop> find_marked_loops(Module &module, bool wants_tensors) {
+  std::vector<MarkedLoop> found;
+  for (Function &function : module) {
+    if (function.isDeclaration() || function.hasOptNone() || !has_loop_hints(function))
       continue;
     Facts facts(function);
-    SmallVector<Loop *> taken;
-    for (Loop *loop : facts.loops.getLoopsInPreorder())
-      if (is_marked(*loop) && none_of(taken, [&](Loop *outer) { return outer->contains(loop); }))
-        taken.push_back(loop);
-    SmallVector<Loop *> levels;
-    for (Loop *nest : taken)
-      levels.append(choose_levels(*nest, facts.loops, facts.evolution));
-    for (Loop *loop : levels) {
+    for (auto [loop, inner] : chosen_levels(facts, wants_tensors)) {
       MarkedLoop marked;
-      if (auto [outer, inner] = tensor_levels(*loop, facts.evolution); outer) {
-        bool is_asked = width_of(*outer) > 1 && width_of(*inner) > 1;
-        bool is_free = width_of(*outer) == 0 && width_of(*inner) == 0 && interleaving_of(*outer) == 0 && interleaving_of(*inner) == 0;
-        if (!tensors.refused.contains(++nests) && (is_asked || (tensors.wants_all && is_free))) {
-          marked.nest = nests;
-          marked.inner_width = width_of(*inner);
-          loop = outer;
-        }
+      if (inner) {
+        marked.is_nest = true;
+        marked.inner_width = width_of(*inner);
+        marked.outer_trips = facts.evolution.getSmallConstantTripCount(loop);
+        marked.inner_trips = facts.evolution.getSmallConstantTripCount(inner);
       }
       marked.header = loop->getHeader();
       marked.width = width_of(*loop);
@@ -588,7 +657,7 @@ Outlined outline(const MarkedLoop &marked, StringRef name) {
     return result;
   if (marked.is_parallel)
     hoist_shared_loads(*loop, facts.dominators);
-  Loop *inner = marked.nest && loop->getSubLoops().size() == 1 ? loop->getSubLoops().front() : nullptr;
+  Loop *inner = marked.is_nest && loop->getSubLoops().size() == 1 ? loop->getSubLoops().front() : nullptr;
   if (inner) {
     simplifyLoop(inner, &facts.dominators, &facts.loops, &facts.evolution, &facts.assumptions, nullptr, false);
     if (!inner->isLoopSimplifyForm() || inner->getExitingBlock() != inner->getLoopLatch())

@@ -26,10 +26,12 @@ struct MarkedLoop {
   bool is_parallel = false;
   /// Whether no iteration waits for another of the `width` that run together: the programmer says so.
   bool is_promised = false;
-  /// Number of the nest among those of the module, counted from 1, if both of its levels become dimensions of a brush; 0 for a loop.
-  unsigned nest = 0;
+  /// True for a nest, both of whose levels become dimensions of a brush.
+  bool is_nest = false;
   /// Width of a nest's inner level, as its pragma says; 0 if it does not say.
   unsigned inner_width = 0;
+  /// Trip counts of a nest's levels; 0 if they are not constant.
+  unsigned outer_trips = 0, inner_trips = 0;
   llvm::DebugLoc place;
   /// Headers of marked loops around it, which stay loops.
   llvm::SmallVector<llvm::WeakTrackingVH, 2> around;
@@ -41,16 +43,18 @@ bool open_marks(llvm::Module &module);
 /// Makes calls that mark loops hints of the loops that they are in. Whether there were any.
 bool take_marks(llvm::Module &module);
 
-/// Choice of the nests that become tensors: both of their levels are dimensions of a brush.
-struct TensorChoice {
-  /// True if nests without widths become tensors, too.
-  bool wants_all = false;
-  /// Numbers of nests that do not.
-  llvm::SmallSet<unsigned, 4> refused;
-};
+/// The loops of a module that ask for vector code, one level of each nest or a tensor, in the order of the module. With `wants_tensors`, nests
+/// without widths become tensors, too.
+std::vector<MarkedLoop> find_marked_loops(llvm::Module &module, bool wants_tensors);
 
-/// The loops of a module that ask for vector code, one level of each nest or a tensor, in the order of the module.
-std::vector<MarkedLoop> find_marked_loops(llvm::Module &module, const TensorChoice &tensors);
+/// Lets one level of a nest become a vector instead of a tensor.
+void refuse_tensor(const MarkedLoop &nest);
+
+/// Unrolls, as LLVM does, kept levels inside of those that become lanes. True if there are any.
+bool release_inner_levels(llvm::Module &module, bool wants_tensors);
+
+/// Unrolls, as LLVM does, all levels that are still kept. True if there are any.
+bool release_levels(llvm::Module &module);
 
 /// A loop as a function of its own, and the one call of it.
 struct Outlined {

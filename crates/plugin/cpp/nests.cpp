@@ -12,6 +12,7 @@
 #include "collapsed.h"
 #include "dependences.h"
 #include "indices.h"
+#include "managers.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/AssumptionCache.h"
@@ -22,7 +23,6 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PatternMatch.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -418,20 +418,11 @@ bool restore_nests(Function &function) {
   };
   if (none_of(function, has_hints))
     return false;
-  PassBuilder builder;
-  LoopAnalysisManager loop_analyses;
-  FunctionAnalysisManager analyses;
-  CGSCCAnalysisManager components;
-  ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(analyses);
-  builder.registerLoopAnalyses(loop_analyses);
-  builder.crossRegisterProxies(loop_analyses, analyses, components, modules);
+  Managers managers;
   FunctionPassManager passes;
   passes.addPass(SROAPass(SROAOptions::PreserveCFG));
   passes.addPass(EarlyCSEPass());
-  passes.run(function, analyses);
+  passes.run(function, managers.functions);
   SmallVector<WeakTrackingVH> headers;
   {
     DominatorTree dominators(function);

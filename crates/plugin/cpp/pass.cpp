@@ -1,5 +1,7 @@
 // The pass: marked loops of a module, one batch to Rust, vector code back in their places.
 #include "dependences.h"
+#include "levels.h"
+#include "managers.h"
 #include "marked_loops.h"
 #include "selection.h"
 
@@ -29,6 +31,8 @@ struct HeddleRequest {
   uint32_t interleaved;
   uint32_t is_nest;
   uint32_t inner_width;
+  uint32_t outer_trips;
+  uint32_t inner_trips;
 };
 void *heddle_vectorize_loops(const char *bitcode, size_t bytes, const HeddleRequest *requests, size_t count,
                              const char *options);
@@ -115,17 +119,18 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
 
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
     bool is_changed = heddle::take_marks(module);
-    heddle::TensorChoice tensors;
-    tensors.wants_all = heddle_wants_tensors(loop_options.c_str());
+    bool wants_tensors = heddle_wants_tensors(loop_options.c_str());
     // Where a nest is no tensor, one of its levels may be a vector.
-    while (!vectorize(module, tensors, is_changed))
-      ;
+    do {
+      is_changed |= heddle::release_inner_levels(module, wants_tensors);
+    } while (!vectorize(module, wants_tensors, is_changed));
+    is_changed |= heddle::release_levels(module);
     return is_changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
   }
 
   /// Vectorizes the marked loops; false if it has refused a tensor instead, for the next attempt.
-  static bool vectorize(Module &module, heddle::TensorChoice &tensors, bool &is_changed) {
-    std::vector<MarkedLoop> loops = heddle::find_marked_loops(module, tensors);
+  static bool vectorize(Module &module, bool wants_tensors, bool &is_changed) {
+    std::vector<MarkedLoop> loops = heddle::find_marked_loops(module, wants_tensors);
     if (loops.empty())
       return true;
     std::vector<Site> sites;
@@ -135,24 +140,28 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
     std::unique_ptr<Module> copy = copy_of(module, context);
     std::vector<MarkedLoop> copied;
     if (copy)
-      copied = heddle::find_marked_loops(*copy, tensors);
+      copied = heddle::find_marked_loops(*copy, wants_tensors);
     if (copied.size() != loops.size())
       return true;
     std::vector<Outlined> tried;
-    size_t refused_before = tensors.refused.size();
+    bool is_final = true;
     for (size_t index = 0; index < copied.size(); ++index) {
       tried.push_back(heddle::outline(copied[index], name_of(index)));
-      if (loops[index].nest && !(tried.back().refusal.empty() && tried.back().is_resumable))
-        refuse(tensors, loops[index], sites[index], tried.back().refusal.empty() ? "its iterations cannot be counted" : tried.back().refusal);
+      if (!loops[index].is_nest || (tried.back().refusal.empty() && tried.back().is_resumable))
+        continue;
+      refuse(loops[index], sites[index], tried.back().refusal.empty() ? "its iterations cannot be counted" : tried.back().refusal);
+      is_final = false;
     }
-    if (tensors.refused.size() > refused_before)
+    if (!is_final)
       return false;
     std::vector<std::string> texts;
     void *batch = compile(loops, sites, *copy, tried, texts);
-    for (size_t index = 0; index < loops.size(); ++index)
-      if (loops[index].nest && (!batch || heddle_loop_refusal(batch, index)))
-        refuse(tensors, loops[index], sites[index], batch ? heddle_loop_refusal(batch, index) : "Heddle failed");
-    bool is_final = tensors.refused.size() == refused_before;
+    for (size_t index = 0; index < loops.size(); ++index) {
+      if (!loops[index].is_nest || (batch && !heddle_loop_refusal(batch, index)))
+        continue;
+      refuse(loops[index], sites[index], batch ? heddle_loop_refusal(batch, index) : "Heddle failed");
+      is_final = false;
+    }
     for (size_t index = 0; is_final && index < loops.size(); ++index) {
       Value *header = loops[index].header;
       if (!tried[index].refusal.empty()) {
@@ -169,8 +178,8 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
     return is_final;
   }
 
-  static void refuse(heddle::TensorChoice &tensors, const MarkedLoop &nest, const Site &site, StringRef reason) {
-    tensors.refused.insert(nest.nest);
+  static void refuse(const MarkedLoop &nest, const Site &site, StringRef reason) {
+    heddle::refuse_tensor(nest);
     remark_inside(site, nest.header, ("one level of the nest is vectorized: " + reason).str());
   }
 
@@ -190,8 +199,10 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
       request.width = tried[index].width;
       request.is_parallel = loops[index].is_parallel;
       request.interleaved = loops[index].interleaved;
-      request.is_nest = loops[index].nest != 0;
+      request.is_nest = loops[index].is_nest;
       request.inner_width = loops[index].inner_width;
+      request.outer_trips = loops[index].outer_trips;
+      request.inner_trips = loops[index].inner_trips;
       requests.push_back(request);
     }
     SmallVector<char, 0> bytes;
@@ -229,17 +240,8 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
         global.setDSOLocal(false);
       global.setVisibility(GlobalValue::DefaultVisibility);
     }
-    ModuleAnalysisManager analyses;
-    FunctionAnalysisManager functions;
-    LoopAnalysisManager loops;
-    CGSCCAnalysisManager components;
-    PassBuilder builder;
-    builder.registerModuleAnalyses(analyses);
-    builder.registerCGSCCAnalyses(components);
-    builder.registerFunctionAnalyses(functions);
-    builder.registerLoopAnalyses(loops);
-    builder.crossRegisterProxies(loops, functions, components, analyses);
-    GlobalDCEPass().run(copy, analyses);
+    heddle::Managers managers;
+    GlobalDCEPass().run(copy, managers.modules);
   }
 
   static void replace(Module &module, const MarkedLoop &loop, const Site &site, const Outlined &tried, void *batch,

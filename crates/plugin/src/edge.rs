@@ -53,6 +53,8 @@ pub struct CLoopRequest {
     interleaved: u32,
     is_nest: u32,
     inner_width: u32,
+    outer_trips: u32,
+    inner_trips: u32,
 }
 
 /// Results of a batch of loops.
@@ -106,9 +108,29 @@ pub unsafe extern "C" fn heddle_vectorize_loops(
             // SAFETY: the caller's promise.
             let [name, cpu, features] =
                 unsafe { [text(request.name), text(request.cpu), text(request.features)] };
-            let CLoopRequest { width, is_parallel, interleaved, is_nest, inner_width, .. } = *request;
+            let CLoopRequest {
+                width,
+                is_parallel,
+                interleaved,
+                is_nest,
+                inner_width,
+                outer_trips,
+                inner_trips,
+                ..
+            } = *request;
             let (is_parallel, is_nest) = (is_parallel != 0, is_nest != 0);
-            PluginLoopRequest { name, cpu, features, width, is_parallel, interleaved, is_nest, inner_width }
+            PluginLoopRequest {
+                name,
+                cpu,
+                features,
+                width,
+                is_parallel,
+                interleaved,
+                is_nest,
+                inner_width,
+                outer_trips,
+                inner_trips,
+            }
         })
         .collect();
     // SAFETY: the caller's promise.

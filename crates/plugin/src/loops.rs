@@ -5,8 +5,8 @@ use heddle_compiler::llvm::{Cpu, LlvmModule, read_ir};
 use heddle_compiler::options::VectorizeOptions;
 use heddle_compiler::transform::LoopPromises;
 use heddle_compiler::{
-    DiagnosticError, LoopCode, LoopLanes, LoopRequest, NestBrush, NestRequest, Session, SourceModule,
-    VectorLoop, VectorNest,
+    DiagnosticError, LoopCode, LoopLanes, LoopRequest, NestBrush, NestRequest, NestTrips, Session,
+    SourceModule, VectorLoop, VectorNest,
 };
 
 /// Request for an outlined loop: the target of its function and its pragma's parameters.
@@ -24,6 +24,9 @@ pub(crate) struct PluginLoopRequest {
     pub(crate) is_nest: bool,
     /// Width of the nest's inner level, as its pragma says; 0 if unspecified.
     pub(crate) inner_width: u32,
+    /// Trip counts of the nest's levels; 0 if they are not constant.
+    pub(crate) outer_trips: u32,
+    pub(crate) inner_trips: u32,
 }
 
 /// Option for the brush of nests.
@@ -226,7 +229,9 @@ fn vectorize_nest(
         (.., NestOption::Fixed(brush)) => Some(brush),
         _ => None,
     };
-    let made = session.vectorize_nest(source, &NestRequest { func: request.name.clone(), brush })?;
+    let constant = |trips: u32| Some(trips).filter(|&trips| trips > 0);
+    let trips = NestTrips { outer: constant(request.outer_trips), inner: constant(request.inner_trips) };
+    let made = session.vectorize_nest(source, &NestRequest { func: request.name.clone(), brush, trips })?;
     let NestBrush { height, width } = made.brush;
     let mut words = vec![format!("nest vectorized: {height}x{width} iterations at a time")];
     words.extend(made.remarks.iter().map(of_line));

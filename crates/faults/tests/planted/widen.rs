@@ -1,16 +1,19 @@
 //! Rules of widening.
 
-use crate::fault;
+use crate::{fault, transform_test};
 use heddle_analysis::shape::Activation;
 use heddle_analysis::{AccessGroups, ControlTables, InitialShapes, divergence};
+use heddle_compiler::Session;
 use heddle_faults::WIDEN;
 use heddle_faults::transform::widen::{self as woven, WidenContext, WidenOptions, replace_launches};
 use heddle_faults::transform::{geometry_of, lock_step_functions};
 use heddle_faults::with_fault;
 use heddle_ir::{Code, Diagnostic, Module};
+use heddle_testing::caught::all_are_caught;
+use heddle_testing::file_test::{RunPasses, failures_with_passes};
 use heddle_testing::generate::{GeneratorProfile, generate};
 use heddle_testing::wide::{WideningFaults, widens_with};
-use heddle_transform::VersioningPolicy;
+use heddle_transform::{TargetInfo, VersioningPolicy};
 
 /// Maximum number of programs until the fault must show.
 const MOST_PROGRAMS: u64 = 20_000;
@@ -56,15 +59,40 @@ fn widen(
     module.functions.iter_mut().try_for_each(replace_launches)
 }
 
+/// Rules that generated programs rarely need: each with the file whose runs do.
+const RARE: &[(&str, &str, RunPasses)] = &[
+    ("CellOrder", "widen-cells.hed", |module, _| without(module, "CellOrder")),
+    ("CellOffset", "widen-cells.hed", |module, _| without(module, "CellOffset")),
+    ("CellMask", "widen-cells.hed", |module, _| without(module, "CellMask")),
+];
+
+/// Widens a module's functions for brushes of 4 x 4 without a rule.
+fn without(module: &mut Module, rule: &str) -> Result<(), String> {
+    with_fault(fault(WIDEN, rule), || widen_tiles(module))
+}
+
+fn widen_tiles(module: &mut Module) -> Result<(), String> {
+    let linear = Session::default().run_passes(module, &["canonicalize", "linearize"], true, |_, _| ());
+    linear.map_err(|diagnostic| diagnostic.to_string())?;
+    let options =
+        heddle_transform::WidenOptions { target: TargetInfo::AVX512, versions: VersioningPolicy::Model };
+    widen(module, &[4, 4], &options).map_err(|diagnostic| diagnostic.to_string())
+}
+
 #[test]
-fn stores_that_meet_are_kept_in_order() {
+fn every_rule_is_needed() {
+    for (rule, file, fault) in RARE {
+        let failures = failures_with_passes(&transform_test(file), *fault).expect("the file is there");
+        assert!(!failures.is_empty(), "{file} does not catch {rule}");
+    }
+    let right = failures_with_passes(&transform_test("widen-cells.hed"), |module, _| widen_tiles(module));
+    assert_eq!(right.expect("the file is there"), [""; 0], "without a fault");
     let faults = WideningFaults { widen, ..WideningFaults::NONE };
+    let frequent = WIDEN.iter().filter(|fault| RARE.iter().all(|(rare, ..)| *rare != fault.name));
     // Calls have no adapters here, so some programs fail without the fault.
-    let caught = (1..=MOST_PROGRAMS).find(|&seed| {
+    all_are_caught(frequent.map(|&fault| (fault.name, fault)), &[], MOST_PROGRAMS, |seed, fault| {
         let case = generate(seed, &GeneratorProfile::default());
         let widens = || widens_with(&case, &faults);
-        with_fault(fault(WIDEN, "Order"), widens).is_err() && widens().is_ok()
+        with_fault(fault, widens).is_err() && widens().is_ok()
     });
-    println!("caught by program {caught:?}");
-    assert!(caught.is_some());
 }

@@ -58,6 +58,12 @@ impl AddressPolynomial {
         }
     }
 
+    /// Splits off the constant term.
+    pub(super) fn without_constant(mut self) -> (AddressPolynomial, i64) {
+        let constant = self.terms.remove(&Monomial::new()).unwrap_or(0);
+        (self, constant as i64)
+    }
+
     fn term(monomial: Monomial, factor: u64) -> AddressPolynomial {
         let terms = if factor == 0 { BTreeMap::new() } else { BTreeMap::from([(monomial, factor)]) };
         AddressPolynomial { terms }

@@ -22,6 +22,7 @@
 //! * `structure_groups` finds and emits accesses of several fields of one structure per lane.
 //! * `candidate_elements` loads all elements of a small private array and selects each lane's; `lookup_tables` permutes the
 //!   elements of one that lanes share.
+//! * `cell_groups` loads cells that several lanes and loads of a brush read once, and permutes them.
 //! * `rows` handles brushes of several dimensions; `row_vectors` computes masks by rows and lets rows share loads, whose addresses
 //!   `address_polynomial` compares.
 //! * `lane_wise`, `memory`, `horizontal`, `work_item_queries` and `calls` widen one instruction each.
@@ -35,6 +36,7 @@
 
 mod calls;
 mod worklist;
+mod cell_groups;
 mod interleave_groups;
 mod combined_atomics;
 mod horizontal;
@@ -138,6 +140,8 @@ pub enum RemarkKind {
     Structures,
     /// One access for each row or column of lanes.
     Rows,
+    /// A cell group: each cell that several lanes or loads read is loaded once.
+    Cells,
     /// A branch on run-time conditions between two lowerings.
     Versioned,
     /// Number of brushes per call; no accesses.
@@ -211,12 +215,15 @@ pub fn widen(
         extents,
         options,
     );
+    let groups = (&interleave_groups, &structure_groups);
+    let cell_groups = cell_groups::CellGroups::new(func, accesses, &reps, groups, extents, options);
     let tables = lookup_tables::LookupTables::new(func, facts, &reps, &objects, lanes, options);
     let plan = widener::WideningPlan {
         reps: &reps,
         objects: &objects,
         interleave_groups: &interleave_groups,
         structure_groups: &structure_groups,
+        cell_groups: &cell_groups,
         tables: &tables,
         options,
     };
@@ -225,6 +232,7 @@ pub fn widen(
     merge::merge_chains(&mut wide.func);
     wide.remarks.extend(interleave_groups.remarks);
     wide.remarks.extend(structure_groups.remarks);
+    wide.remarks.extend(cell_groups.remarks);
     wide.remarks.extend(objects.remarks(func, lanes));
     Ok(wide)
 }

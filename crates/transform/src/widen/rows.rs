@@ -16,12 +16,18 @@ use super::single_lane::LanePosition;
 use super::value_reps::ValueRep;
 use super::widener::Widener;
 use super::{Remark, RemarkKind, access_remark};
+use crate::target::{AccessCosts, TargetInfo};
 use heddle_analysis::Shape;
+use heddle_analysis::shape::Steps;
 use heddle_ir::diagnostic::{AccessLowering, LoweringCosts};
 use heddle_ir::inst::{Args, Detail, InstData};
 use heddle_ir::ops::Effect;
+use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::words::Flag;
 use heddle_ir::{Inst, Op, Scalar, Type, Value};
+
+/// Bits of the parts of registers that loads repeat.
+const PART_BITS: u32 = 128;
 
 /// Maximum depth of operations to look into.
 const MAX_DEPTH: usize = 8;
@@ -33,6 +39,67 @@ enum StepFacts {
     Shapes,
     /// Operations alone: the step holds whichever lanes are active.
     Operations,
+}
+
+/// Number of lanes in a row of a brush, and number of rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct RowExtents {
+    length: u32,
+    count: u32,
+    /// True for a brush of two dimensions.
+    is_tile: bool,
+}
+
+impl RowExtents {
+    /// Extents of a brush's rows.
+    pub(super) fn of(brush: [u32; MAX_DIMENSIONS]) -> RowExtents {
+        RowExtents { length: brush[0], count: brush[1..].iter().product(), is_tile: brush[2..] == [1, 1] }
+    }
+
+    /// Least cost of a load by all lanes whose addresses have these steps: by rows, by columns, or with an address for each lane.
+    pub(super) fn separate_load_cost(self, steps: Steps<i64>, scalar: Scalar, target: &TargetInfo) -> u32 {
+        let lanes = self.length * self.count;
+        let alone = target.cost(target.load.scattered, lanes, lanes * scalar.bytes() * 8);
+        let is_row = steps[0] == 0 || steps[0] == i64::from(scalar.bytes());
+        let row_bits = self.length * scalar.bytes() * 8;
+        match (is_row, steps[1..].iter().any(|&step| step != 0)) {
+            (false, _) if self.is_tile && steps[1] == i64::from(scalar.bytes()) => {
+                alone.min(self.column_cost(&target.load, scalar, target))
+            }
+            (false, _) => alone,
+            (true, true) => alone.min(self.load_cost(scalar, target)),
+            // All rows are one, and a load repeats a part of a register.
+            (true, false) => {
+                let repeated = if row_bits < PART_BITS { target.permute.register } else { 0 };
+                alone.min(target.cost(target.load.whole, self.length, row_bits) + repeated)
+            }
+        }
+    }
+
+    /// Cost of loading and joining rows.
+    fn load_cost(self, scalar: Scalar, target: &TargetInfo) -> u32 {
+        target.cost(target.load.whole, self.length, self.length * scalar.bytes() * 8) * self.count
+            + target.cost(target.permute, 1, target.vector_bits) * self.joins(scalar, target)
+    }
+
+    /// Cost of loading or storing columns. They are concatenated into registers, and each result register takes parts of all of these.
+    fn column_cost(self, costs: &AccessCosts, scalar: Scalar, target: &TargetInfo) -> u32 {
+        let bits = |lanes: u32| lanes * scalar.bytes() * 8;
+        let (columns, length) = (self.length, self.count);
+        let registers = target.registers_of(bits(columns * length)).max(1);
+        let joined = columns.saturating_sub(registers) + registers * (registers - 1).max(1);
+        target.cost(costs.whole, length, bits(length)) * columns
+            + target.cost(target.permute, 1, target.vector_bits) * joined
+    }
+
+    /// Permutations that concatenate rows: none if each fills registers.
+    fn joins(self, scalar: Scalar, target: &TargetInfo) -> u32 {
+        let row_bits = self.length * scalar.bytes() * 8;
+        match row_bits.is_multiple_of(target.vector_bits) {
+            true => 0,
+            false => self.count.saturating_sub(target.registers_of(row_bits * self.count)),
+        }
+    }
 }
 
 impl Widener<'_> {
@@ -61,7 +128,7 @@ impl Widener<'_> {
         // Computing a row's address takes a few scalar operations; so does testing its mask.
         let tests_mask = is_masked && !self.has_lane_0_address(address, size);
         let finding = if tests_mask { 30 } else { 5 };
-        let mut permutes = self.joins(scalar, [length, count]);
+        let mut permutes = RowExtents::of(self.brush).joins(scalar, target);
         if !self.has_recomputable_row_masks(inst) {
             permutes += count;
         }
@@ -73,15 +140,6 @@ impl Widener<'_> {
         })
     }
 
-    /// Permutations that concatenate rows: none if each fills registers.
-    fn joins(&self, scalar: Scalar, [length, count]: [u32; 2]) -> u32 {
-        let row_bits = length * scalar.bytes() * 8;
-        match row_bits.is_multiple_of(self.options.target.vector_bits) {
-            true => 0,
-            false => count.saturating_sub(self.options.target.registers_of(row_bits * count)),
-        }
-    }
-
     /// True if the address of a row's lane 0 is as far from the others' as its operations say, whether lane 0 is active or not.
     fn has_lane_0_address(&self, address: Value, size: i64) -> bool {
         self.row_step(address, StepFacts::Operations, MAX_DEPTH) == Some(size)
@@ -89,7 +147,7 @@ impl Widener<'_> {
 
     /// Returns the addresses of rows that are uniform, if that is cheaper than an address for each lane.
     fn row_uniform(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<AccessPattern> {
-        let [length, count] = self.row_extents();
+        let count = self.row_extents()[1];
         // Rows without active lanes must not be read: either all rows have some or none has.
         let reads_all_rows = self.has_equal_row_masks(inst)
             && (self.predicate_of(inst).is_none() || self.has_lane_0_address(address, 0));
@@ -100,9 +158,7 @@ impl Widener<'_> {
         let bits = |lanes: u32| lanes * scalar.bytes() * 8;
         let lanes = u32::from(self.lanes);
         let guard = if self.predicate_of(inst).is_some() { target.branch } else { 0 };
-        let together = target.cost(target.load.whole, length, bits(length)) * count
-            + target.cost(target.permute, 1, target.vector_bits) * self.joins(scalar, [length, count])
-            + guard;
+        let together = RowExtents::of(self.brush).load_cost(scalar, target) + guard;
         let alone = target.cost(target.load.scattered, lanes, bits(lanes));
         self.rows_pay(inst, address, 1, together, alone).then(|| {
             AccessPattern::RowUniform((0..count).map(|row| self.row_start(inst, address, row, 0)).collect())
@@ -131,11 +187,7 @@ impl Widener<'_> {
         let costs = if writes { &target.store } else { &target.load };
         let bits = |lanes: u32| lanes * scalar.bytes() * 8;
         let lanes = u32::from(self.lanes);
-        let registers = bits(lanes).div_ceil(target.vector_bits).max(1);
-        // Columns are concatenated into registers, and each result register takes parts of all of these.
-        let joined = count.saturating_sub(registers) + registers * (registers - 1).max(1);
-        let together = target.cost(costs.whole, length, bits(length)) * count
-            + target.cost(target.permute, 1, target.vector_bits) * joined;
+        let together = RowExtents::of(self.brush).column_cost(costs, scalar, target);
         let alone = target.cost(costs.scattered, lanes, bits(lanes));
         self.parts_pay(inst, address, ("columns", [count, length]), together, alone).then(|| {
             AccessPattern::Columns((0..count).map(|column| self.lane_start(address, column)).collect())
@@ -210,7 +262,8 @@ impl Widener<'_> {
 
     /// Number of lanes in a row, and number of rows.
     pub(super) fn row_extents(&self) -> [u32; 2] {
-        [self.brush[0], self.brush[1..].iter().product()]
+        let RowExtents { length, count, .. } = RowExtents::of(self.brush);
+        [length, count]
     }
 
     /// Address of a row's first lane.

@@ -105,7 +105,7 @@ type OpenFields = SmallVec<[FieldAccess; 4]>;
 
 /// Effect of an instruction on the order of accesses.
 #[derive(Clone, Copy)]
-enum OrderEffect {
+pub(super) enum OrderEffect {
     None,
     Reads(Value),
     Writes(Value),
@@ -224,7 +224,7 @@ impl StructureGroups {
     }
 
     /// Group of an access.
-    fn of(&self, inst: Inst) -> Option<&StructureGroup> {
+    pub(super) fn of(&self, inst: Inst) -> Option<&StructureGroup> {
         self.of.get(&inst).map(|&number| &self.all[number as usize])
     }
 }
@@ -349,7 +349,7 @@ fn may_join(all: &[FieldAccess], access: &FieldAccess, lanes: u32, options: &Wid
 }
 
 /// Returns the effect of an instruction on the order of accesses.
-fn order_effect(func: &Function, inst: Inst) -> OrderEffect {
+pub(super) fn order_effect(func: &Function, inst: Inst) -> OrderEffect {
     let data = func.inst(inst);
     let is_plain =
         !data.flags.has(Flag::Volatile) && data.access().is_some_and(|access| access.atomic.is_none());

@@ -1,5 +1,6 @@
 //! Visits a linear function in block order and emits the wide one.
 
+use super::cell_groups::CellGroups;
 use super::interleave_groups::InterleaveGroups;
 use super::lookup_tables::LookupTables;
 use super::private_objects::PrivateObjects;
@@ -33,6 +34,7 @@ pub(super) struct WideningPlan<'a> {
     pub(super) objects: &'a PrivateObjects,
     pub(super) interleave_groups: &'a InterleaveGroups,
     pub(super) structure_groups: &'a StructureGroups,
+    pub(super) cell_groups: &'a CellGroups,
     pub(super) tables: &'a LookupTables,
     pub(super) options: &'a WidenOptions,
 }
@@ -47,6 +49,7 @@ pub(super) struct Widener<'a> {
     pub(super) objects: &'a PrivateObjects,
     interleave_groups: &'a InterleaveGroups,
     structure_groups: &'a StructureGroups,
+    cell_groups: &'a CellGroups,
     pub(super) tables: &'a LookupTables,
     pub(super) options: &'a WidenOptions,
     /// Remarks made during emission.
@@ -94,7 +97,8 @@ impl<'a> Widener<'a> {
         brush: [u32; MAX_DIMENSIONS],
         context: &'a WidenContext<'a>,
     ) -> Widener<'a> {
-        let WideningPlan { reps, objects, interleave_groups, structure_groups, tables, options } = plan;
+        let WideningPlan { reps, objects, interleave_groups, structure_groups, cell_groups, tables, options } =
+            plan;
         let lanes = brush.iter().product::<u32>() as u16;
         let cfg = Cfg::new(old);
         let signature = wide_signature(&old.signature, old.kind, lanes);
@@ -112,6 +116,7 @@ impl<'a> Widener<'a> {
             objects,
             interleave_groups,
             structure_groups,
+            cell_groups,
             tables,
             options,
             remarks: Vec::new(),
@@ -173,6 +178,9 @@ impl<'a> Widener<'a> {
             return written;
         }
         if let Some(written) = self.structure_access(inst, self.structure_groups) {
+            return written;
+        }
+        if let Some(written) = self.cell_access(inst, self.cell_groups) {
             return written;
         }
         let op = self.old.inst(inst).op;
