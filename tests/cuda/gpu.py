@@ -112,7 +112,7 @@ class Driver:
         self.check("cuMemcpyDtoD_v2", ctypes.c_uint64(to), ctypes.c_uint64(at), ctypes.c_size_t(count))
 
     def launch(self, function, grid, block, shared, args):
-        values = [ctypes.create_string_buffer(value, 16) for value in args]
+        values = [ctypes.create_string_buffer(value, len(value)) for value in args]
         pointers = (ctypes.c_void_p * max(len(values), 1))(*[ctypes.addressof(value) for value in values])
         self.check("cuLaunchKernel", function, *grid, *block, shared, None, pointers, None)
 
@@ -153,6 +153,8 @@ def arguments(case, places):
     for arg in case["args"]:
         if isinstance(arg, list):
             yield (places[arg[0]] + arg[1]).to_bytes(16, "little")
+        elif isinstance(arg, dict):
+            yield bytes.fromhex(arg["bytes"])
         else:
             yield int(arg, 16).to_bytes(16, "little")
 

@@ -81,16 +81,11 @@ static void reference(const Image &image, const Modes &modes, const float *at, i
   double weight[3] = {0, 0, 0};
   for (int d = 0; d < image.dims; d++) {
     double x = at[d];
-    if (modes.normalized) {
-      // A mirrored coordinate is one minus its fraction, which decides at edges of texels.
-      bool odd = int(std::floor(x)) & 1;
-      if (!modes.linear && modes.addressing[d] == cudaAddressModeMirror) x -= std::floor(x), x = odd ? 1 - x : x;
-      x *= image.size[d];
-    }
+    if (modes.normalized) x *= image.size[d];
     double shifted = modes.linear ? x - 0.5 : x;
     low[d] = int(std::floor(shifted));
-    // Fractions have 8 bits.
-    if (modes.linear) weight[d] = std::nearbyint((shifted - low[d]) * 256) / 256;
+    // Fractions have 8 bits, rounded to nearest with ties up.
+    if (modes.linear) weight[d] = std::floor((shifted - low[d]) * 256 + 0.5) / 256;
   }
   for (int c = 0; c < 4; c++) out[c] = 0;
   for (int corner = 0; corner < (modes.linear ? 1 << image.dims : 1); corner++) {

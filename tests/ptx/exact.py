@@ -468,6 +468,122 @@ def quotients():
             tell(dotted("rcp", mode, "f64"), [bits], [arithmetic("rcp", "f64", [decode("f64", bits)], (mode,))])
 
 
+def part(word, index, bits, ty):
+    """A part of a word as a number."""
+    value = word >> (index * bits) & ((1 << bits) - 1)
+    return value - (1 << bits) if ty == "s32" and value >> (bits - 1) else value
+
+
+OF_PARTS = {
+    "vadd": lambda a, b: a + b,
+    "vsub": lambda a, b: a - b,
+    "vavrg": lambda a, b: (a + b + 1) // 2 if a + b >= 0 else (a + b) // 2,
+    "vabsdiff": lambda a, b: abs(a - b),
+    "vmin": min,
+    "vmax": max,
+}
+CONDITIONS = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+}
+
+
+def video():
+    """Instructions on two or four parts of words."""
+    words = [
+        (0, 0, 0),
+        (0x01020304, 0x04030201, 5),
+        (0xFF00FF00, 0x00FF00FF, 0xFFFFFFFF),
+        (0x80FF7F00, 0x7F01807F, 7),
+        (0x12345678, 0x9ABCDEF0, 0x80000000),
+        (0x7FFF8000, 0x80007FFF, 1),
+        (0x80018001, 0x80018001, 0x10),
+    ]
+
+    def each(a, b, parts, types, compute):
+        bits = 32 // parts
+        return [compute(part(a, index, bits, types[0]), part(b, index, bits, types[1])) for index in range(parts)]
+
+    def packed(values, parts):
+        bits = 32 // parts
+        return sum((value & ((1 << bits) - 1)) << (bits * index) for index, value in enumerate(values))
+
+    for parts in (2, 4):
+        bits = 32 // parts
+        for operation, compute in OF_PARTS.items():
+            for types in itertools.product(("u32", "s32"), repeat=3):
+                low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if types[0] == "s32" else (0, (1 << bits) - 1)
+                for a, b, c in words:
+                    values = each(a, b, parts, types[1:], compute)
+                    clamped = [min(max(value, low), high) for value in values]
+                    name = f"{operation}{parts}"
+                    tell(dotted(name, *types), [a, b, c], [packed(values, parts)])
+                    tell(dotted(name, *types, "sat"), [a, b, c], [packed(clamped, parts)])
+                    tell(dotted(name, *types, "add"), [a, b, c], [(c + sum(values)) & 0xFFFFFFFF])
+        for condition, compute in CONDITIONS.items():
+            for types in itertools.product(("u32", "s32"), repeat=2):
+                for a, b, c in words:
+                    values = each(a, b, parts, types, lambda a, b: int(compute(a, b)))
+                    tell(dotted(f"vset{parts}", *types, condition), [a, b, c], [packed(values, parts)])
+                    tell(dotted(f"vset{parts}", *types, condition, "add"), [a, b, c], [(c + sum(values)) & 0xFFFFFFFF])
+
+
+# The fraction bits of a format of eight bits, the exponent of its least normal number, and its largest number.
+NARROW = {"e4m3": (3, -6, 0x7E), "e5m2": (2, -14, 0x7B)}
+
+
+def narrow_size(ty, byte):
+    """The size of a finite number of eight bits."""
+    digits, least, _ = NARROW[ty]
+    exponent, fraction = byte >> digits, byte & ((1 << digits) - 1)
+    unit = Fraction(2) ** (least - digits)
+    return fraction * unit if exponent == 0 else ((1 << digits) + fraction) * unit * 2 ** (exponent - 1)
+
+
+def to_narrow(ty, number, relu):
+    sign, size = number
+    most = NARROW[ty][2]
+    if size == NAN:
+        return 0x7F
+    if relu and sign:
+        return 0
+    if size == INF:
+        return sign << 7 | most
+    # The nearest one, the even one of two.
+    return sign << 7 | min(range(most + 1), key=lambda byte: (abs(narrow_size(ty, byte) - size), byte % 2))
+
+
+def narrow():
+    """Pairs of floats of eight bits."""
+    singles = [0, 0x80000000, 1, 0x7F800000, 0xFF800000, 0x7FC00000, 0x3F800000, 0xC3E00000, 0x43E80000, 0x43E80001]
+    for ty in NARROW:
+        digits, least, most = NARROW[ty]
+        own = list(singles)
+        for byte in (0, 1, 2, 3, (1 << digits) - 1, 1 << digits, (1 << digits) + 1, 0x38, 0x5A, most - 1):
+            # Numbers half way to the next one, and those next to it.
+            middle = (narrow_size(ty, byte) + narrow_size(ty, byte + 1)) / 2
+            bits = encode("f32", byte & 1, middle)
+            own += [bits - 1, bits, bits + 1, encode("f32", 1, narrow_size(ty, byte))]
+        for relu in ("", "relu"):
+            for high, low in itertools.pairwise(own):
+                result = [to_narrow(ty, decode("f32", bits), relu) for bits in (high, low)]
+                tell(dotted("cvt", "rn", "satfinite", relu, ty + "x2", "f32"), [high, low], [result[0] << 8 | result[1]])
+            halves = [encode("f16", *decode("f32", bits)) for bits in own]
+            halves = [0x7E00 if bits == NAN else bits for bits in halves]
+            for high, low in itertools.pairwise(halves):
+                result = [to_narrow(ty, decode("f16", bits), relu) for bits in (high, low)]
+                tell(dotted("cvt", "rn", "satfinite", relu, ty + "x2", "f16x2"), [high << 16 | low], [result[0] << 8 | result[1]])
+            for low in range(most + 1):
+                high = 0x80 | (7 * low + 3) % (most + 1)
+                pair = [encode("f16", byte >> 7, narrow_size(ty, byte & 0x7F)) for byte in (high, low)]
+                pair = [0 if relu and bits >> 15 else bits for bits in pair]
+                tell(dotted("cvt", "rn", relu, "f16x2", ty + "x2"), [high << 8 | low], [pair[0] << 16 | pair[1]])
+
+
 if __name__ == "__main__":
     lines.append("# Modifiers, by exact arithmetic: made by tests/ptx/exact.py.")
     floats()
@@ -481,3 +597,9 @@ if __name__ == "__main__":
     lines[:] = ["# Quotients of doubles, by exact arithmetic: made by tests/ptx/exact.py."]
     quotients()
     (pathlib.Path(__file__).parent / "tables/quotients.txt").write_text("\n".join(lines) + "\n")
+    lines[:] = ["# Video instructions on parts of words, by exact arithmetic: made by tests/ptx/exact.py."]
+    video()
+    (pathlib.Path(__file__).parent / "tables/video.txt").write_text("\n".join(lines) + "\n")
+    lines[:] = ["# Floats of eight bits, by exact arithmetic: made by tests/ptx/exact.py."]
+    narrow()
+    (pathlib.Path(__file__).parent / "tables/narrow.txt").write_text("\n".join(lines) + "\n")

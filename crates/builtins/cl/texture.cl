@@ -27,9 +27,28 @@ static READS uint4 texel(const __constant Texture *t, int i, int j, int k, int o
                      : texel_uint(&t->image, t->has_border, i, j, k, offset, BORDER_UINT);
 }
 
+// GPUs mirror indices, where OpenCL mirrors coordinates: edges of texels belong to the texel above them in both directions.
+#define IS_MIRRORED(sampler) (MODE(sampler) == CLK_ADDRESS_MIRRORED_REPEAT)
+static PURE float in_two_periods(float u, int size) { return (u - 2.0f * __builtin_floorf(0.5f * u)) * (float)size; }
+static PURE int mirrored(float index, int size) {
+  int i = (int)bounded(index, 0, 2.0f * (float)size);
+  return at_edge(i > size - 1 ? 2 * size - 1 - i : i, size);
+}
+static PURE int nearest_index(uint sampler, float u, int size) {
+  return IS_MIRRORED(sampler) ? mirrored(__builtin_floorf(in_two_periods(u, size)), size) : nearest(sampler, u, size);
+}
+
+static PURE Pair indices_of(uint sampler, float u, int size) {
+  if (!IS_MIRRORED(sampler)) return neighbours(sampler, u, size);
+  float v = in_two_periods(u, size) - 0.5f, low = __builtin_floorf(v);
+  Pair pair = {mirrored(low, size), mirrored(low + 1.0f, size), v - low};
+  return pair;
+}
+
+// GPUs round weights to the nearest multiple of 1/256, ties up.
 static PURE Pair pair_of(uint sampler, float u, int size) {
-  Pair pair = neighbours(sampler, u, size);
-  pair.weight = __builtin_rintf(pair.weight * 256.0f) * (1 / 256.0f);
+  Pair pair = indices_of(sampler, u, size);
+  pair.weight = __builtin_floorf(pair.weight * 256.0f + 0.5f) * (1 / 256.0f);
   return pair;
 }
 
@@ -40,8 +59,9 @@ static READS uint4 sample(const __constant Texture *t, int dims, float u, float 
   int offset = at_edge(layer, t->image.layers) * t->image.slice_pitch;
   const __constant uint *samplers = t->samplers;
   if (!IS_LINEAR(samplers[0])) {
-    return texel(t, nearest(samplers[0], u, t->image.width), dims > 1 ? nearest(samplers[1], v, t->image.height) : 0,
-                 dims > 2 ? nearest(samplers[2], w, t->image.depth) : 0, offset);
+    return texel(t, nearest_index(samplers[0], u, t->image.width),
+                 dims > 1 ? nearest_index(samplers[1], v, t->image.height) : 0,
+                 dims > 2 ? nearest_index(samplers[2], w, t->image.depth) : 0, offset);
   }
   Pair x = pair_of(samplers[0], u, t->image.width);
   Pair y = pair_of(samplers[1], v, t->image.height);
@@ -73,7 +93,7 @@ SAMPLES(3d, 3)
 LONG_READS uint4 gather(ulong handle, float x, float y, int component) __asm("heddle.texture.gather");
 LONG_READS uint4 gather(ulong handle, float u, float v, int component) {
   const __constant Texture *t = OF(handle);
-  Pair x = neighbours(t->samplers[0], u, t->image.width), y = neighbours(t->samplers[1], v, t->image.height);
+  Pair x = indices_of(t->samplers[0], u, t->image.width), y = indices_of(t->samplers[1], v, t->image.height);
   uint4 a = texel(t, x.low, y.high, 0, 0), b = texel(t, x.high, y.high, 0, 0);
   uint4 c = texel(t, x.high, y.low, 0, 0), d = texel(t, x.low, y.low, 0, 0);
   switch (component) {

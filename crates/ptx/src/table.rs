@@ -38,9 +38,9 @@ const TENSOR: InstructionSupport =
 const TMA: InstructionSupport = Refused("bulk and tensor copies; copy with loads and stores");
 const CLUSTER: InstructionSupport = Refused("clusters of work-groups; launch without clusters");
 const MBARRIER: InstructionSupport = Refused("barrier objects in memory; use `bar.sync`");
-const VIDEO: InstructionSupport = Refused("video instructions; use plain arithmetic");
+const VIDEO: InstructionSupport = Refused("video instructions on parts that are named; use plain arithmetic");
 const NARROW: InstructionSupport =
-    Refused("formats of less than 16 bits, and stochastic or saturating roundings; convert to half first");
+    Refused("formats of less than eight bits, and stochastic roundings; convert to half first");
 const STACK: InstructionSupport = Refused("dynamic stack of a thread; declare `.local` memory");
 const POLICY: InstructionSupport = Refused("cache policies; omit `.L2::cache_hint`");
 const CALLS: InstructionSupport = Refused("it asks another GPU or the host; do without it");
@@ -138,6 +138,20 @@ pub static FORMS: &[InstructionForm] = &[
     form("bfi", "b32|b64", "=T T T u32 u32", Supported),
     form("szext", "clamp|wrap u32|s32", "=T T u32", Supported),
     form("bmsk", "clamp|wrap b32", "=T u32 u32", Supported),
+    form("vadd2", "u32|s32 u32|s32 u32|s32 sat|add?", "=D D D D", Supported),
+    form("vsub2", "u32|s32 u32|s32 u32|s32 sat|add?", "=D D D D", Supported),
+    form("vavrg2", "u32|s32 u32|s32 u32|s32 sat|add?", "=D D D D", Supported),
+    form("vabsdiff2", "u32|s32 u32|s32 u32|s32 sat|add?", "=D D D D", Supported),
+    form("vmin2", "u32|s32 u32|s32 u32|s32 sat|add?", "=D D D D", Supported),
+    form("vmax2", "u32|s32 u32|s32 u32|s32 sat|add?", "=D D D D", Supported),
+    form("vset2", "u32|s32 u32|s32 eq|ne|lt|le|gt|ge add?", "=b32 b32 b32 b32", Supported),
+    form("vadd4", "u32|s32 u32|s32 u32|s32 sat|add?", "=D D D D", Supported),
+    form("vsub4", "u32|s32 u32|s32 u32|s32 sat|add?", "=D D D D", Supported),
+    form("vavrg4", "u32|s32 u32|s32 u32|s32 sat|add?", "=D D D D", Supported),
+    form("vabsdiff4", "u32|s32 u32|s32 u32|s32 sat|add?", "=D D D D", Supported),
+    form("vmin4", "u32|s32 u32|s32 u32|s32 sat|add?", "=D D D D", Supported),
+    form("vmax4", "u32|s32 u32|s32 u32|s32 sat|add?", "=D D D D", Supported),
+    form("vset4", "u32|s32 u32|s32 eq|ne|lt|le|gt|ge add?", "=b32 b32 b32 b32", Supported),
     form("dp4a", "u32|s32 u32|s32", "=A D S A", Supported),
     form("dp2a", "lo|hi u32|s32 u32|s32", "=A D S A", Supported),
     // Floats.
@@ -240,6 +254,9 @@ pub static FORMS: &[InstructionForm] = &[
     form("cvt", "rn|rz relu? f16x2|bf16x2 f32", "=b32 S S", Supported),
     form("cvt", "rn|rz|rna relu? tf32 f32", "=b32 S", Supported),
     form("cvt", "round? relu? ftz? sat? numeric numeric", "=D S", Supported),
+    form("cvt", "rn satfinite relu? e4m3x2|e5m2x2 f32", "=b16 S S", Supported),
+    form("cvt", "rn satfinite relu? e4m3x2|e5m2x2 f16x2", "=b16 b32", Supported),
+    form("cvt", "rn relu? f16x2 e4m3x2|e5m2x2", "=b32 b16", Supported),
     form("cvt", "*", "…", NARROW),
     form(
         "cvta",
@@ -416,22 +433,6 @@ pub static FORMS: &[InstructionForm] = &[
     form("vshr", "*", "…", VIDEO),
     form("vmad", "*", "…", VIDEO),
     form("vset", "*", "…", VIDEO),
-    form("vadd2", "*", "…", VIDEO),
-    form("vsub2", "*", "…", VIDEO),
-    form("vavrg2", "*", "…", VIDEO),
-    form("vabsdiff2", "*", "…", VIDEO),
-    form("vmin2", "*", "…", VIDEO),
-    form("vmax2", "*", "…", VIDEO),
-    form("vset2", "*", "…", VIDEO),
-    form("vadd4", "*", "…", VIDEO),
-    form("vsub4", "*", "…", VIDEO),
-    form("vavrg4", "*", "…", VIDEO),
-    form("vabsdiff4", "u32 u32 u32 add?", "=D D D D", Supported),
-    form("vabsdiff4", "u32 s32 s32 add?", "=D D D D", Supported),
-    form("vabsdiff4", "*", "…", VIDEO),
-    form("vmin4", "*", "…", VIDEO),
-    form("vmax4", "*", "…", VIDEO),
-    form("vset4", "*", "…", VIDEO),
 ];
 
 /// Set of words.

@@ -28,6 +28,7 @@ words! {
     Pred "pred" B8 "b8" B16 "b16" B32 "b32" B64 "b64" B128 "b128"
     U8 "u8" U16 "u16" U32 "u32" U64 "u64" S8 "s8" S16 "s16" S32 "s32" S64 "s64"
     F16 "f16" F16x2 "f16x2" Bf16 "bf16" Bf16x2 "bf16x2" F32 "f32" F64 "f64" F32x2 "f32x2"
+    E4m3x2 "e4m3x2" E5m2x2 "e5m2x2"
     U16x2 "u16x2" S16x2 "s16x2" Tf32 "tf32"
     // Spaces.
     Reg "reg" Param "param" ParamEntry "param::entry" ParamFunc "param::func" Local "local" Global "global"
@@ -71,7 +72,7 @@ impl Word {
         Some(match self {
             Pred => 1,
             B8 | U8 | S8 => 8,
-            B16 | U16 | S16 | F16 | Bf16 => 16,
+            B16 | U16 | S16 | F16 | Bf16 | E4m3x2 | E5m2x2 => 16,
             B32 | U32 | S32 | F32 | F16x2 | Bf16x2 | U16x2 | S16x2 | Tf32 => 32,
             B64 | U64 | S64 | F64 | F32x2 | Texref | Samplerref | Surfref => 64,
             B128 => 128,

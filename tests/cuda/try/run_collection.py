@@ -1,6 +1,6 @@
 """Programs of a collection that the user has, built by NVIDIA's compiler and run on the CUDA driver.
 
-usage: run_collection.py hecbench|cuda-samples DIRECTORY TOOLKIT DRIVER-FOLDER OUTPUT [--only WORD] [--every N] [--seconds N]
+usage: run_collection.py hecbench|cuda-samples DIRECTORY TOOLKIT DRIVER-FOLDER OUTPUT [--only WORD] [--every N] [--skip N] [--seconds N]
 
 The collection is only read: each program is built in a copy of its folder below OUTPUT, and its output stays there. HeCBench's programs
 are built by their Makefiles and run with the arguments of `make run`, but with two repetitions where the usage names them. Those of
@@ -262,6 +262,7 @@ def main():
         parser.add_argument(name, type=Path)
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--seconds", type=int, default=60)
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
@@ -274,7 +275,7 @@ def main():
     machine = Machine(given)
     totals, reasons = collections.Counter(), collections.Counter()
     print("| program | outcome | s | reason |\n|---|---|---|---|")
-    for name in names[:: given.every]:
+    for name in names[given.skip :: given.every]:
         outcome = collection.outcome(name, machine)
         totals[outcome.word] += 1
         if outcome.word in ("refused", "not built"):

@@ -15,6 +15,9 @@ impl FunctionLowering<'_, '_, '_> {
         if inst.words.contains(&Word::Pack) {
             return self.convert_packed(inst, to);
         }
+        if self.convert_narrow(inst, to, from)? {
+            return Ok(());
+        }
         if let (Some(half), Word::F32) = (to.half(), from) {
             let high = self.read(&inst.args[1], from)?;
             let low = self.read(&inst.args[2], from)?;

@@ -118,6 +118,7 @@ impl FunctionLowering<'_, '_, '_> {
             }
         }
         let mode = rounding(words);
+        let is_approximate_quotient = name == "div" && has(Word::Approx);
         let mut value = match name {
             "neg" => self.emit.op(Op::Fneg, &args),
             "abs" => self.emit.op(Op::Fabs, &args),
@@ -147,7 +148,11 @@ impl FunctionLowering<'_, '_, '_> {
                     "mad" => "fma",
                     other => other,
                 };
-                self.rounded(name, scalar, &args, mode)?
+                let value = self.rounded(name, scalar, &args, mode)?;
+                match is_approximate_quotient {
+                    true => self.approximate_quotient(value, &args),
+                    false => value,
+                }
             }
         };
         if ftz {
@@ -160,6 +165,18 @@ impl FunctionLowering<'_, '_, '_> {
             value = self.relu(value);
         }
         Ok(value)
+    }
+
+    /// Gives zero, or NaN for an infinite dividend, where the divisor's reciprocal is below the normal numbers, as PTX says
+    /// of approximate quotients.
+    fn approximate_quotient(&mut self, quotient: Value, args: &[Value]) -> Value {
+        let size = self.emit.op(Op::Fabs, &args[1..2]);
+        let bound = self.emit.float(Scalar::F32, 2f32.powi(126));
+        let is_large = self.emit.fcmp(FloatPredicate::Ogt, size, bound);
+        let zero = self.emit.float(Scalar::F32, 0.0);
+        let zero = self.emit.op(Op::Copysign, &[zero, args[1]]);
+        let product = self.emit.op(Op::Fmul, &[args[0], zero]);
+        self.emit.select(is_large, product, quotient)
     }
 
     /// Calls a function of the C library, in `f32`.

@@ -1,9 +1,10 @@
 //! Lowering of `wmma`: matrices that a warp loads, multiplies and stores as a whole.
 //!
-//! PTX does not specify which lane holds which element, so the layout is that of `mma` (`matrix.rs`). A piece is eight rows
-//! of `A` and `C`, or eight columns of `B`. Lane `4g + t` holds row or column `g` of each piece. Along the other direction it
-//! holds neighbours from `t` times their number on. `A` and `B` of f16 always have eight registers; unused ones repeat
-//! others.
+//! PTX does not specify which lane holds which element. The layout is that of GPUs since compute capability 7.5, which is the
+//! one of `mma` (`matrix.rs`). A piece is eight rows of `A` and `C`, or eight columns of `B`. Lane `4g + t` holds row or
+//! column `g` of each piece. Along the other direction it holds neighbours from `t` times their number on. `A` lies in pairs of
+//! pieces, each with all of `k`. A product of 8 by 32 is held as its transpose, of 32 by 8: `B` as `A`, `A` as `B`, and the rows
+//! of `C` as columns. `A` and `B` of f16 always have eight registers; unused ones repeat others.
 
 use super::body::FunctionLowering;
 use super::matrix::{MmaTypes, numbers_of, parts, sum_scalar};
@@ -32,9 +33,22 @@ fn shape_of(words: &[Word]) -> Option<[usize; 3]> {
     })
 }
 
+/// Returns the piece and the group along the other direction of a register of `A` or `C`: pairs of pieces, one after the other.
+fn left_piece(index: usize, along: usize) -> (usize, usize) {
+    let (pair, within) = (index / (2 * along), index % (2 * along));
+    (2 * pair + within % 2, within / 2)
+}
+
+/// True if registers hold the transposes of the matrices.
+fn is_transposed(words: &[Word]) -> bool {
+    words.contains(&Word::M8n32k16)
+}
+
 /// Layout of a matrix fragment in registers and memory.
 struct FragmentLayout {
     ty: Word,
+    /// True for the right factor, as registers hold it.
+    is_right: bool,
     /// Number of pieces of eight rows (columns for `B`).
     pieces: usize,
     /// Number of groups of neighbours of a lane along the other direction.
@@ -54,18 +68,28 @@ impl FragmentLayout {
         };
         let has = |word: Word| inst.words.contains(&word);
         let ty = inst.words.iter().copied().rfind(|word| word.is_type()).unwrap_or(Word::F32);
-        let is_row = has(Word::Row);
-        let in_steps = |size: usize, each: usize| size / (4 * each);
-        let each = numbers_of(ty);
-        Ok(if has(Word::A) {
-            let stride = if is_row { k } else { m };
-            FragmentLayout { ty, pieces: m / 8, along: in_steps(k, each), each, is_close: is_row, stride }
-        } else if has(Word::B) {
-            let stride = if is_row { n } else { k };
-            FragmentLayout { ty, pieces: n / 8, along: in_steps(k, each), each, is_close: !is_row, stride }
-        } else {
-            let stride = if is_row { n } else { m };
-            FragmentLayout { ty, pieces: m / 8, along: n / 8, each: 2, is_close: is_row, stride }
+        let is_transposed = is_transposed(&inst.words);
+        let [m, n] = if is_transposed { [n, m] } else { [m, n] };
+        let is_row = has(Word::Row) != is_transposed;
+        let (left, right) = if is_transposed { (Word::B, Word::A) } else { (Word::A, Word::B) };
+        let is_right = has(right);
+        let (each, pieces, size) = match () {
+            () if has(left) => (numbers_of(ty), m / 8, k),
+            () if is_right => (numbers_of(ty), n / 8, k),
+            () => (2, m / 8, n),
+        };
+        let along = if has(left) || is_right { size / (4 * each) } else { size / 8 };
+        let is_close = is_row != is_right;
+        let stride = if is_close { size } else { 8 * pieces };
+        Ok(FragmentLayout { ty, is_right, pieces, along, each, is_close, stride })
+    }
+
+    /// Iterates over the pieces in the order of their registers, with the group along the other direction.
+    fn order(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let (along, is_right) = (self.along, self.is_right);
+        (0..self.pieces * along).map(move |index| match is_right {
+            true => (index / along, index % along),
+            false => left_piece(index, along),
         })
     }
 
@@ -159,7 +183,7 @@ impl FunctionLowering<'_, '_, '_> {
         let place = self.held_from(inst, &matrix, 1)?;
         let scalar = matrix.scalar();
         let mut held = Vec::new();
-        for (piece, along) in order(&matrix, inst) {
+        for (piece, along) in matrix.order() {
             if !is_sum && matrix.is_close && matrix.each > 1 {
                 let address = self.number_at(inst, &matrix, place, [piece, along, 0]);
                 held.push(self.emit.load(Scalar::I32, address, Access::aligned(4), Flags::NONE));
@@ -212,7 +236,7 @@ impl FunctionLowering<'_, '_, '_> {
             }
         }
         let access = Access::aligned(matrix.scalar().bytes());
-        for ((piece, along), both) in order(&matrix, inst).zip(numbers.chunks_exact(2)) {
+        for ((piece, along), both) in matrix.order().zip(numbers.chunks_exact(2)) {
             for (which, &number) in both.iter().enumerate() {
                 let address = self.number_at(inst, &matrix, place, [piece, along, which]);
                 self.emit.store(number, address, access, Flags::NONE);
@@ -231,13 +255,17 @@ impl FunctionLowering<'_, '_, '_> {
             [to, a, b, c] => [to, a, b, c],
             _ => return refuse("two or four types expected", "write them"),
         };
+        let is_transposed = is_transposed(&inst.words);
+        let [m, n] = if is_transposed { [n, m] } else { [m, n] };
+        let order = if is_transposed { [0, 2, 1, 3] } else { [0, 1, 2, 3] };
         let (rows, columns, along) = (m / 8, n / 8, k / (4 * numbers_of(a)));
-        let [into, left, right, start] = [0, 1, 2, 3].map(|index| parts(&inst.args[index]));
+        let [into, left, right, start] = order.map(|index| parts(&inst.args[index]));
         let needed = [rows * along, columns * along];
         let expected = if a == Word::F16 { [HALF_REGISTERS; 2] } else { needed };
         let of_sum = |ty: Word| rows * columns * if ty == Word::F16 { 1 } else { 2 };
         if [left.len(), right.len()] != expected || [into.len(), start.len()] != [of_sum(to), of_sum(c)] {
-            let message = [of_sum(to), expected[0], expected[1], of_sum(c)].map(|count| count.to_string());
+            let counts = [of_sum(to), expected[0], expected[1], of_sum(c)];
+            let message = order.map(|index| counts[index].to_string());
             return refuse(
                 "the fragments have other numbers of registers",
                 format!("write {} of them", message.join(", ")),
@@ -247,9 +275,15 @@ impl FunctionLowering<'_, '_, '_> {
         let [left, right] = [(left, needed[0]), (right, needed[1])].map(|(list, count)| {
             list.iter().take(count).map(|arg| self.read(arg, word)).collect::<LowerResult<Vec<Value>>>()
         });
-        let (left, right) = (left?, right?);
+        let (held, right) = (left?, right?);
+        let mut left = held.clone();
+        for (index, value) in held.into_iter().enumerate() {
+            let (piece, onward) = left_piece(index, along);
+            left[piece + rows * onward] = value;
+        }
         let scalar = sum_scalar(to, &inst.words);
-        let sum = MmaTypes { scalar, numbers: [a, b] };
+        let numbers = if is_transposed { [b, a] } else { [a, b] };
+        let sum = MmaTypes { scalar, numbers };
         let mut sums = self.read_sums(start, c, scalar)?;
         for (columns, sums) in right.chunks_exact(along).zip(sums.chunks_exact_mut(2 * rows)) {
             self.sum_up(&left, columns, rows, sum, sums);
@@ -257,14 +291,4 @@ impl FunctionLowering<'_, '_, '_> {
         self.write_sums(into, to, &sums);
         Ok(())
     }
-}
-
-/// Iterates over the pieces in the order of their registers, with the group along the other direction.
-fn order(matrix: &FragmentLayout, inst: &ResolvedInst) -> impl Iterator<Item = (usize, usize)> + use<> {
-    let (pieces, along) = (matrix.pieces, matrix.along);
-    let is_right = inst.words.contains(&Word::B);
-    (0..pieces * along).map(move |index| match is_right {
-        true => (index / along, index % along),
-        false => (index % pieces, index / pieces),
-    })
 }

@@ -1,6 +1,7 @@
 //! Lowering of integer arithmetic, bit operations, comparisons and selects.
 
 use super::body::FunctionLowering;
+use super::video::parted;
 use super::{LowerResult, layout, refuse};
 use crate::check::{ResolvedInst, ResolvedOperand, wide};
 use crate::module::NumberValue;
@@ -38,8 +39,8 @@ impl FunctionLowering<'_, '_, '_> {
         if matches!(name, "dp4a" | "dp2a") {
             return self.dot(inst, name == "dp4a");
         }
-        if name == "vabsdiff4" {
-            return self.distances(inst);
+        if let Some((operation, parts)) = parted(name) {
+            return self.video(inst, operation, parts);
         }
         let is_wide = inst.words.contains(&Word::Wide);
         let mut args = Vec::new();
@@ -406,7 +407,14 @@ impl FunctionLowering<'_, '_, '_> {
             let found = e.select(allowed, found, no);
             result = e.select(found, at, result);
         }
-        result
+        // PTX leaves a base above 31 and the least number open; GPUs find nothing from such a base, and position 0 by that number.
+        let e = &mut self.emit;
+        let (places, none, zero) = (e.int32(32), e.int32(-1), e.int32(0));
+        let is_place = e.icmp(IntPredicate::Ult, base, places);
+        let result = e.select(is_place, result, none);
+        let least = e.int32(i128::from(i32::MIN));
+        let is_least = e.icmp(IntPredicate::Eq, count, least);
+        e.select(is_least, zero, result)
     }
 
     /// Position and length of a field: their lowest eight bits for words of 32 bits, else all, as on GPUs.
@@ -554,35 +562,6 @@ impl FunctionLowering<'_, '_, '_> {
             sum = e.op(Op::Add, &[sum, product]);
         }
         self.write(&inst.args[0], sum, first || second);
-        Ok(())
-    }
-
-    /// Lowers `vabsdiff4`: the distances of four bytes each, packed or summed.
-    fn distances(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
-        let is_sum = inst.words.contains(&Word::Add);
-        let signed = inst.words.contains(&Word::S32);
-        let [a, b] = [self.read(&inst.args[1], Word::B32)?, self.read(&inst.args[2], Word::B32)?];
-        let mut result = if is_sum { self.read(&inst.args[3], Word::B32)? } else { self.emit.int32(0) };
-        let (most, least) = if signed { (Op::Smax, Op::Smin) } else { (Op::Umax, Op::Umin) };
-        for index in 0..4 {
-            let e = &mut self.emit;
-            let by = e.int32(8 * index);
-            let [left, right] = [a, b].map(|whole| {
-                let byte = e.op(Op::Lshr, &[whole, by]);
-                let byte = e.resize(byte, Scalar::I8, false);
-                e.resize(byte, Scalar::I32, signed)
-            });
-            let more = e.op(most, &[left, right]);
-            let less = e.op(least, &[left, right]);
-            let apart = e.op(Op::Sub, &[more, less]);
-            result = if is_sum {
-                e.op(Op::Add, &[result, apart])
-            } else {
-                let placed = e.op(Op::Shl, &[apart, by]);
-                e.op(Op::Or, &[result, placed])
-            };
-        }
-        self.write(&inst.args[0], result, false);
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use super::body::{FunctionLowering, access_bytes, overlapped_slots, untyped};
 use super::flow::is_named_param;
 use super::{LowerResult, layout, refuse};
 use crate::check::{ResolvedInst, ResolvedOperand, VarRef};
-use crate::module::NumberValue;
+use crate::module::{NumberValue, PtxItem};
 use crate::words::Word;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::{AtomicOrdering, Flag, Flags, IntPredicate, Rmw, SyncScope};
@@ -223,8 +223,8 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// Lowers `isspacep`. An address is in a space if it is within an object of that space. Where the space has no object, it
-    /// is if no other space contains it.
+    /// Lowers `isspacep`. An address is in a space if it is within an object of that space. Constants and parameters are within
+    /// the global window, which is all that is neither shared nor local, as PTX says.
     fn is_in_space(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let address = self.read(&inst.args[1], Word::B64)?;
         let window = self.window();
@@ -239,10 +239,9 @@ impl FunctionLowering<'_, '_, '_> {
             Space::Local => in_shared,
             Space::Private if is_param => in_params,
             Space::Private => in_local,
-            Space::Constant => self.emit.bool(false),
+            Space::Constant => self.is_in_constants(address),
             _ => {
-                let private = self.emit.op(Op::Or, &[in_local, in_params]);
-                let elsewhere = self.emit.op(Op::Or, &[in_shared, private]);
+                let elsewhere = self.emit.op(Op::Or, &[in_shared, in_local]);
                 self.emit.not(elsewhere)
             }
         };
@@ -255,9 +254,27 @@ impl FunctionLowering<'_, '_, '_> {
         let mut objects: Vec<(u32, Value)> =
             of(self).iter().map(|(&index, &object)| (index, object)).collect();
         objects.sort_unstable();
+        let bytes_of = |index: u32| self.body.vars[index as usize].bytes().unwrap_or(0);
+        let objects = objects.into_iter().map(|(index, object)| (object, bytes_of(index))).collect();
+        self.is_within(address, objects)
+    }
+
+    /// Tests whether an address is within a constant of the module.
+    fn is_in_constants(&mut self, address: Value) -> Value {
+        let mut constants = Vec::new();
+        for (index, item) in self.cx.module.items.iter().enumerate() {
+            let PtxItem::Variable(variable) = item else { continue };
+            if let (Word::Const, Some((name, space))) = (variable.space, self.cx.objects.get(&index)) {
+                constants.push((self.emit.global(*space, name), variable.bytes().unwrap_or(0)));
+            }
+        }
+        self.is_within(address, constants)
+    }
+
+    /// Tests whether an address is within one of these objects, given by pointer and size in bytes.
+    fn is_within(&mut self, address: Value, objects: Vec<(Value, u64)>) -> Value {
         let mut is_within = self.emit.bool(false);
-        for (index, object) in objects {
-            let bytes = self.body.vars[index as usize].bytes().unwrap_or(0);
+        for (object, bytes) in objects {
             let start = self.emit.to(Op::Ptrtoint, Scalar::I64, object);
             let offset = self.emit.op(Op::Sub, &[address, start]);
             let size = self.emit.int(Scalar::I64, bytes.into());

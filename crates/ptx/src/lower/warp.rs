@@ -191,16 +191,17 @@ impl FunctionLowering<'_, '_, '_> {
             }
         };
         let from = e.select(is_there, from, lane);
-        // A lane that would read an inactive one keeps its own value. Where all lanes are active, this folds away.
+        // PTX leaves the value of an inactive lane open; GPUs give 0. Where all lanes are active, this folds away.
         let yes = e.bool(true);
         let active = self.ballot(yes);
         let e = &mut self.emit;
         let inactive = e.not(active);
         let bits = e.op(Op::Lshr, &[inactive, from]);
         let is_inactive = e.resize(bits, Scalar::I1, false);
-        let from = e.select(is_inactive, lane, from);
         let moved = e.op(Op::Shuffle, &[value, from]);
         let moved = self.frozen(moved);
+        let zero = self.emit.int32(0);
+        let moved = self.emit.select(is_inactive, zero, moved);
         self.write(&inst.args[0], moved, false);
         self.write_second(&inst.args[0], |_| is_there);
         Ok(())

@@ -16,6 +16,8 @@ pub(super) struct GpuCase {
     /// Text of the kernel.
     pub(super) text: String,
     pub(super) launch: TestLaunch,
+    /// Number of words of each parameter, and the bytes of each word; empty where each argument is a parameter.
+    pub(super) parameters: Vec<(usize, u64)>,
     pub(super) shared: u64,
     pub(super) expected: Vec<TestLaunchObject>,
     /// Types of the results in `out`, eight bytes each, row by row; none where objects are compared byte by byte.
@@ -66,12 +68,37 @@ impl GpuCase {
             forms: vec![form.into()],
             text: probe.text(name),
             launch: probe.launch(name),
+            parameters: Vec::new(),
             shared: 0,
             expected,
             columns: probe.results(),
             rows: probe.rows.len(),
             more: Vec::new(),
         }
+    }
+
+    /// Arguments of the launch: object and offset, a number, or the bytes of a structure.
+    fn arguments(&self) -> Vec<Value> {
+        let single = (1, 0);
+        let each = std::iter::repeat_n(&single, self.launch.args.len());
+        let parameters: Vec<&(usize, u64)> =
+            if self.parameters.is_empty() { each.collect() } else { self.parameters.iter().collect() };
+        let mut rest = self.launch.args.iter();
+        let arguments = parameters.into_iter().filter_map(|&(count, bytes)| {
+            if count > 1 {
+                let words = rest.by_ref().take(count).flat_map(|arg| match *arg {
+                    TestLaunchArgument::Bits(bits) => bits.to_le_bytes().into_iter().take(bytes as usize),
+                    // A structure holds no address of an object.
+                    TestLaunchArgument::Object(..) => [0; 16].into_iter().take(bytes as usize),
+                });
+                return Some(json!({"bytes": hexadecimal(&words.collect::<Vec<u8>>())}));
+            }
+            Some(match *rest.next()? {
+                TestLaunchArgument::Object(index, offset) => json!([index, offset]),
+                TestLaunchArgument::Bits(bits) => json!(format!("{bits:x}")),
+            })
+        });
+        arguments.collect()
     }
 
     fn value(&self) -> Value {
@@ -86,10 +113,6 @@ impl GpuCase {
             }
             value
         });
-        let args = self.launch.args.iter().map(|arg| match *arg {
-            TestLaunchArgument::Object(index, offset) => json!([index, offset]),
-            TestLaunchArgument::Bits(bits) => json!(format!("{bits:x}")),
-        });
         let mut value = json!({
             "name": self.name,
             "forms": self.forms,
@@ -98,7 +121,7 @@ impl GpuCase {
             "block": self.launch.local,
             "grid": self.launch.groups,
             "shared": self.shared,
-            "args": args.collect::<Vec<_>>(),
+            "args": self.arguments(),
             "objects": objects.collect::<Vec<_>>(),
         });
         if !self.columns.is_empty() {

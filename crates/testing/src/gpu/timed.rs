@@ -126,6 +126,7 @@ impl TimedKernel<'_> {
             forms: Vec::new(),
             text: String::new(),
             launch: self.launch.clone(),
+            parameters: Vec::new(),
             shared: if self.text.is_some() { 1024 } else { 0 },
             expected: expected.unwrap_or_default(),
             columns: Vec::new(),

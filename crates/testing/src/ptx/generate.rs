@@ -337,7 +337,13 @@ impl PtxGenerator {
             _ => lanes,
         });
         let bytes = last.bits().unwrap_or(32) / 8 * lanes;
-        let guard = if self.is_for_gpu && name == "call" { String::new() } else { self.guard() };
+        // NVIDIA's assembler drops guards of `testp`, and those of the conversion in a `set` of floats.
+        let is_unguarded = match name {
+            "call" | "testp" => true,
+            "set" => types.first().is_some_and(|&ty| has_floats(ty)),
+            _ => false,
+        };
+        let guard = if self.is_for_gpu && is_unguarded { String::new() } else { self.guard() };
         Some(match name {
             "bra" | "brx" | "ret" | "exit" => return self.control(name, &dotted),
             "call" => {
@@ -631,7 +637,9 @@ impl PtxGenerator {
             operands.push(match spec.role {
                 OperandRole::Value(ty) if spec.is_dest => self.of_type(of(ty)),
                 OperandRole::Value(ty)
-                    if self.is_for_gpu && matches!(name, "bfe" | "bfi" | "min" | "max" | "add") =>
+                    if self.is_for_gpu
+                        && (name.starts_with('v')
+                            || matches!(name, "bfe" | "bfi" | "min" | "max" | "add")) =>
                 {
                     self.of_type(of(ty))
                 }

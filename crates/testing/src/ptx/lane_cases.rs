@@ -100,10 +100,10 @@ fn shuffles(all: &mut Vec<LaneCase>) {
                     all.push(case(text, move |own, lanes| {
                         let by = by.unwrap_or(lanes.b[own] as u32);
                         let (from, is_in) = shuffled(mode, own as i32, by, bounds);
-                        // A lane keeps its own value where the other one takes no part.
+                        // A lane gets 0 where the other one takes no part.
                         let takes_part = lanes.members >> from & 1 == 1;
-                        let from = if takes_part { from as usize } else { own };
-                        (Some(lanes.word(from)), Some(is_in))
+                        let word = if takes_part { lanes.word(from as usize) } else { 0 };
+                        (Some(word), Some(is_in))
                     }));
                 }
             }
