@@ -149,14 +149,16 @@ def after(item):
     return bytes.fromhex(item["after"]) if "after" in item else before(item)
 
 
+def number_of(arg, places):
+    return places[arg[0]] + arg[1] if isinstance(arg, list) else int(arg, 16)
+
+
 def arguments(case, places):
     for arg in case["args"]:
-        if isinstance(arg, list):
-            yield (places[arg[0]] + arg[1]).to_bytes(16, "little")
-        elif isinstance(arg, dict):
-            yield bytes.fromhex(arg["bytes"])
+        if isinstance(arg, dict):
+            yield b"".join(number_of(word, places).to_bytes(16, "little")[: arg["bytes"]] for word in arg["words"])
         else:
-            yield int(arg, 16).to_bytes(16, "little")
+            yield number_of(arg, places).to_bytes(16, "little")
 
 
 def run_case(driver, module, case):

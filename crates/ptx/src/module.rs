@@ -338,3 +338,26 @@ pub enum PtxOperand<'s> {
         more: Vec<PtxOperand<'s>>,
     },
 }
+
+impl PtxOperand<'_> {
+    /// Hands each name in the operand to `take`.
+    pub fn names(&self, take: &mut impl FnMut(Symbol)) {
+        let mut work = vec![self];
+        while let Some(operand) = work.pop() {
+            match operand {
+                PtxOperand::Number(_) => {}
+                PtxOperand::Name(name)
+                | PtxOperand::Not(name)
+                | PtxOperand::Sum(name, _)
+                | PtxOperand::Element(name, _)
+                | PtxOperand::Component(name, _) => take(*name),
+                PtxOperand::Pair(first, second) => [*first, *second].into_iter().for_each(&mut *take),
+                PtxOperand::Vector(parts) | PtxOperand::List(parts) => work.extend(parts),
+                PtxOperand::Address { base, more, .. } => {
+                    work.push(base.as_ref());
+                    work.extend(more);
+                }
+            }
+        }
+    }
+}

@@ -37,7 +37,8 @@ const TENSOR: InstructionSupport =
     Refused("tensor cores with fragments of a whole warp; compile without them");
 const TMA: InstructionSupport = Refused("bulk and tensor copies; copy with loads and stores");
 const CLUSTER: InstructionSupport = Refused("clusters of work-groups; launch without clusters");
-const MBARRIER: InstructionSupport = Refused("barrier objects in memory; use `bar.sync`");
+const MBARRIER: InstructionSupport =
+    Refused("barrier objects of clusters, and those that threads leave; use `bar.sync`");
 const VIDEO: InstructionSupport = Refused("video instructions on parts that are named; use plain arithmetic");
 const NARROW: InstructionSupport =
     Refused("formats of less than eight bits, and stochastic roundings; convert to half first");
@@ -292,7 +293,8 @@ pub static FORMS: &[InstructionForm] = &[
     form("cp", "async wait_group", "i", Supported),
     form("cp", "async wait_all", "", Supported),
     form("cp", "async bulk *", "…", TMA),
-    form("cp", "*", "…", MBARRIER),
+    form("cp", "async mbarrier arrive noinc? shared|shared::cta? b64", "m", Supported),
+    form("cp", "*", "…", TMA),
     form("atom", "sem? scope? space? exch|cas b128", "…", WIDE),
     form("atom", "sem? scope? space? add noftz? L2::cache_hint? v2|v4|v8 *", "…", WIDE),
     form("atom", "sem? scope? space? cas b16|b32|b64", "=T m T T", Supported),
@@ -347,6 +349,20 @@ pub static FORMS: &[InstructionForm] = &[
     form("membar", "proxy *", "…", TMA),
     form("fence", "sc|acq_rel|acquire|release? cta|cluster|gpu|sys", "", Supported),
     form("fence", "*", "…", TMA),
+    form("mbarrier", "init shared|shared::cta? b64", "m u32", Supported),
+    form("mbarrier", "inval shared|shared::cta? b64", "m", Supported),
+    form("mbarrier", "expect_tx|complete_tx sem? scope? shared|shared::cta? b64", "m u32", Supported),
+    form("mbarrier", "arrive noComplete? sem? scope? shared|shared::cta? b64", "=b64 m ?u32", Supported),
+    form("mbarrier", "arrive expect_tx sem? scope? shared|shared::cta? b64", "=b64 m u32", Supported),
+    form("mbarrier", "test_wait|try_wait sem? scope? shared|shared::cta? b64", "=p m b64 ?u32", Supported),
+    form(
+        "mbarrier",
+        "test_wait|try_wait parity sem? scope? shared|shared::cta? b64",
+        "=p m u32 ?u32",
+        Supported,
+    ),
+    form("mbarrier", "pending_count b64", "=u32 b64", Supported),
+    form("mbarrier", "*", "…", MBARRIER),
     form("activemask", "b32", "=T", Supported),
     form("vote", "sync all|any|uni pred", "=p p u32", Supported),
     form("vote", "sync ballot b32", "=T p u32", Supported),
@@ -389,6 +405,7 @@ pub static FORMS: &[InstructionForm] = &[
     form("wmma", "mma sync aligned row|col row|col k16 s32 u8 u8 s32 satfinite?", "=A A A A", Supported),
     form("wmma", "mma sync aligned row|col row|col k16 s32 s8 s8 s32 satfinite?", "=A A A A", Supported),
     form("wmma", "mma sync aligned row|col row|col m8n8k4 rn? f64 f64 f64 f64", "=A A A A", Supported),
+    form("wmma", "mma sync aligned row|col row|col m8n8k4 f64 f64 f64 f64 rn", "=A A A A", Supported),
     // Textures and surfaces.
     form("tex", "geometry v4 u32|s32|f32 s32|f32", "=A x", Supported),
     form("tex", "base geometry v4 u32|s32|f32 f32", "=A x", Supported),
@@ -417,7 +434,6 @@ pub static FORMS: &[InstructionForm] = &[
     form("tcgen05", "*", "…", TENSOR),
     form("tensormap", "*", "…", TMA),
     form("multimem", "*", "…", CALLS),
-    form("mbarrier", "*", "…", MBARRIER),
     form("mapa", "*", "…", CLUSTER),
     form("getctarank", "*", "…", CLUSTER),
     form("clusterlaunchcontrol", "*", "…", CLUSTER),

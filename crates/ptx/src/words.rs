@@ -50,6 +50,9 @@ words! {
     Mmio "mmio" Nc "nc" Ca "ca" Cg "cg" Cs "cs" Lu "lu" Cv "cv" Wb "wb" Wt "wt" Unified "unified"
     V2 "v2" V4 "v4" V8 "v8" To "to" Pack "pack" Async "async" CommitGroup "commit_group" WaitGroup "wait_group"
     WaitAll "wait_all" Bulk "bulk" Proxy "proxy"
+    // Barrier objects.
+    Init "init" Inval "inval" NoComplete "noComplete" ExpectTx "expect_tx" CompleteTx "complete_tx" TestWait "test_wait"
+    TryWait "try_wait" Parity "parity" PendingCount "pending_count" MbarrierWord "mbarrier" Noinc "noinc"
     L1EvictNormal "L1::evict_normal" L1EvictUnchanged "L1::evict_unchanged" L1EvictFirst "L1::evict_first"
     L1EvictLast "L1::evict_last" L1NoAllocate "L1::no_allocate" L2EvictNormal "L2::evict_normal"
     L2EvictFirst "L2::evict_first" L2EvictLast "L2::evict_last" L2CacheHint "L2::cache_hint" L264 "L2::64B"

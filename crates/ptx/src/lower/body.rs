@@ -698,6 +698,7 @@ impl FunctionLowering<'_, '_, '_> {
             | "elect" => self.warp(inst, name, ty),
             "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => self.matrix(inst, name),
             "wmma" => self.fragments(inst),
+            "mbarrier" => self.barrier_object(inst),
             "tex" | "tld4" | "txq" | "suq" => self.texture(inst, name),
             "suld" | "sust" => self.surface(inst, ty),
             "call" => self.call(inst),

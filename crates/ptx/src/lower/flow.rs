@@ -71,9 +71,9 @@ pub(crate) fn is_named_param(inst: &ResolvedInst) -> bool {
 fn is_choice(inst: &ResolvedInst) -> bool {
     match mnemonic(inst) {
         "ld" | "st" => is_named_param(inst),
-        "ldu" | "atom" | "red" | "bar" | "barrier" | "membar" | "fence" | "vote" | "shfl" | "match"
-        | "redux" | "elect" | "activemask" | "call" | "trap" | "cp" | "ret" | "exit" | "bra" | "brx"
-        | "mma" | "wmma" | "ldmatrix" | "stmatrix" | "movmatrix" | "tex" | "tld4" | "txq" | "suq"
+        "ldu" | "atom" | "red" | "bar" | "barrier" | "mbarrier" | "membar" | "fence" | "vote" | "shfl"
+        | "match" | "redux" | "elect" | "activemask" | "call" | "trap" | "cp" | "ret" | "exit" | "bra"
+        | "brx" | "mma" | "wmma" | "ldmatrix" | "stmatrix" | "movmatrix" | "tex" | "tld4" | "txq" | "suq"
         | "suld" | "sust" => false,
         _ => true,
     }

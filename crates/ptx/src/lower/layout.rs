@@ -3,10 +3,11 @@
 use super::{KernelWord, LowerOptions, LowerResult, PtxKernel, PtxParam, refuse};
 use crate::check::VarRef;
 use crate::module::{PtxFunction, PtxItem, PtxModule, PtxStatement, PtxVariable};
+use crate::names::Symbol;
 use crate::words::Word;
 use heddle_ir::module::{Param, ReturnValue, Signature};
 use heddle_ir::{Scalar, Space, Type};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Maximum number of words of a parameter.
 const MAX_WORDS: u64 = 8192;
@@ -129,7 +130,8 @@ pub(crate) struct SharedWindow {
 }
 
 impl SharedWindow {
-    /// Lays out the shared variables. Those of the module and of functions are adjacent; those of different kernels overlap.
+    /// Lays out the shared variables. Those of the module and of functions are adjacent; those of different kernels overlap, and
+    /// so do those of the module that only one kernel names (`nvcc -rdc=true` declares variables of kernels there).
     pub(crate) fn new(module: &PtxModule<'_>, options: LowerOptions) -> SharedWindow {
         let mut shared = SharedWindow {
             name: "ptx.shared".into(),
@@ -152,19 +154,22 @@ impl SharedWindow {
             count += 1;
             single = Some(variable.name);
         };
-        let is_shared = |variable: &&PtxVariable<'_>| variable.space == Word::Shared;
+        let users = kernels_of_shared(module);
+        let mut owned: FxHashMap<usize, Vec<&PtxVariable<'_>>> = FxHashMap::default();
         for item in &module.items {
-            match item {
-                PtxItem::Variable(variable) if is_shared(&variable) => match variable.bytes() {
-                    Some(_) => place_variable(variable, &mut end, &mut shared),
-                    None => open.push(variable),
-                },
-                _ => {}
+            let PtxItem::Variable(variable) = item else { continue };
+            match (variable.bytes(), users.get(&variable.name)) {
+                _ if variable.space != Word::Shared => {}
+                (None, _) => open.push(variable),
+                (Some(_), Some(&Some(kernel))) => owned.entry(kernel).or_default().push(variable),
+                (Some(_), _) => place_variable(variable, &mut end, &mut shared),
             }
         }
         let bodies = |kernels: bool| {
-            module.items.iter().filter_map(move |item| match item {
-                PtxItem::Function(function) if function.is_kernel == kernels => function.body.as_deref(),
+            module.items.iter().enumerate().filter_map(move |(index, item)| match item {
+                PtxItem::Function(function) if function.is_kernel == kernels => {
+                    function.body.as_deref().map(|body| (index, body))
+                }
                 _ => None,
             })
         };
@@ -175,12 +180,15 @@ impl SharedWindow {
                 _ => None,
             })
         };
-        for variable in bodies(false).flat_map(within) {
+        for variable in bodies(false).flat_map(|(_, body)| within(body)) {
             place_variable(variable, &mut end, &mut shared);
         }
         let base = end;
-        for body in bodies(true) {
+        for (index, body) in bodies(true) {
             let mut kernel_end = base;
+            for &variable in owned.get(&index).into_iter().flatten() {
+                place_variable(variable, &mut kernel_end, &mut shared);
+            }
             for variable in within(body) {
                 match variable.bytes() {
                     Some(_) => place_variable(variable, &mut kernel_end, &mut shared),
@@ -209,6 +217,35 @@ impl SharedWindow {
     pub(crate) fn offset(&self, variable: &PtxVariable<'_>) -> u64 {
         self.offsets.get(&variable.at).copied().unwrap_or(0)
     }
+}
+
+/// Returns the kernel that names each shared variable of the module, by index of the item; none if others name it, too.
+fn kernels_of_shared(module: &PtxModule<'_>) -> FxHashMap<Symbol, Option<usize>> {
+    let mut users: FxHashMap<Symbol, Option<usize>> = FxHashMap::default();
+    let mut shared = FxHashSet::default();
+    for item in &module.items {
+        if let PtxItem::Variable(variable) = item
+            && variable.space == Word::Shared
+        {
+            shared.insert(variable.name);
+        }
+    }
+    for (index, item) in module.items.iter().enumerate() {
+        let PtxItem::Function(function) = item else { continue };
+        let user = function.is_kernel.then_some(index);
+        for statement in function.body.iter().flatten() {
+            let PtxStatement::Instruction(instruction) = statement else { continue };
+            for operand in &instruction.operands {
+                operand.names(&mut |name| {
+                    if shared.contains(&name) {
+                        let known = users.entry(name).or_insert(user);
+                        *known = if *known == user { user } else { None };
+                    }
+                });
+            }
+        }
+    }
+    users
 }
 
 /// Returns the variable of a reference.

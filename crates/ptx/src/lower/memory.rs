@@ -223,8 +223,8 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// Lowers `isspacep`. An address is in a space if it is within an object of that space. Constants and parameters are within
-    /// the global window, which is all that is neither shared nor local, as PTX says.
+    /// Lowers `isspacep`. An address is in a space if it is within an object of that space. The global window is all that is
+    /// neither shared nor local nor constant, so that it contains parameters, as PTX says.
     fn is_in_space(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let address = self.read(&inst.args[1], Word::B64)?;
         let window = self.window();
@@ -241,7 +241,9 @@ impl FunctionLowering<'_, '_, '_> {
             Space::Private => in_local,
             Space::Constant => self.is_in_constants(address),
             _ => {
+                let in_constants = self.is_in_constants(address);
                 let elsewhere = self.emit.op(Op::Or, &[in_shared, in_local]);
+                let elsewhere = self.emit.op(Op::Or, &[elsewhere, in_constants]);
                 self.emit.not(elsewhere)
             }
         };
@@ -551,6 +553,9 @@ impl FunctionLowering<'_, '_, '_> {
 
     /// Lowers `cp.async` to a synchronous copy, so there is nothing to wait for.
     fn copy(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
+        if inst.words.contains(&Word::MbarrierWord) {
+            return self.arrive_after_copies(inst);
+        }
         if inst.args.len() < 3 {
             return Ok(());
         }

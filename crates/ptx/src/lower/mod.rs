@@ -15,6 +15,7 @@ mod convert;
 mod narrow;
 mod memory;
 mod warp;
+mod mbarrier;
 mod matrix;
 mod fragment;
 mod texture;

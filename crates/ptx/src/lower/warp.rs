@@ -49,7 +49,7 @@ impl FunctionLowering<'_, '_, '_> {
         self.emit.inst(InstData::new(Op::Fence, [], Detail::Fence(ordering, scope)), None);
     }
 
-    fn group_barrier(&mut self) {
+    pub(super) fn group_barrier(&mut self) {
         self.emit.inst(InstData::new(Op::Barrier, [], Detail::Barrier(SyncScope::Group)), None);
     }
 

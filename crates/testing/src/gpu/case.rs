@@ -55,6 +55,14 @@ fn bytes_of(bytes: &[u8]) -> Value {
     }
 }
 
+/// An argument: object and offset, or a number.
+fn argument(argument: &TestLaunchArgument) -> Value {
+    match *argument {
+        TestLaunchArgument::Object(index, offset) => json!([index, offset]),
+        TestLaunchArgument::Bits(bits) => json!(format!("{bits:x}")),
+    }
+}
+
 impl GpuCase {
     /// The case of a probe whose results are known.
     pub(super) fn of_probe(
@@ -77,7 +85,7 @@ impl GpuCase {
         }
     }
 
-    /// Arguments of the launch: object and offset, a number, or the bytes of a structure.
+    /// Arguments of the launch: object and offset, a number, or the words of a structure and the bytes of each.
     fn arguments(&self) -> Vec<Value> {
         let single = (1, 0);
         let each = std::iter::repeat_n(&single, self.launch.args.len());
@@ -86,17 +94,10 @@ impl GpuCase {
         let mut rest = self.launch.args.iter();
         let arguments = parameters.into_iter().filter_map(|&(count, bytes)| {
             if count > 1 {
-                let words = rest.by_ref().take(count).flat_map(|arg| match *arg {
-                    TestLaunchArgument::Bits(bits) => bits.to_le_bytes().into_iter().take(bytes as usize),
-                    // A structure holds no address of an object.
-                    TestLaunchArgument::Object(..) => [0; 16].into_iter().take(bytes as usize),
-                });
-                return Some(json!({"bytes": hexadecimal(&words.collect::<Vec<u8>>())}));
+                let words: Vec<Value> = rest.by_ref().take(count).map(argument).collect();
+                return Some(json!({"words": words, "bytes": bytes}));
             }
-            Some(match *rest.next()? {
-                TestLaunchArgument::Object(index, offset) => json!([index, offset]),
-                TestLaunchArgument::Bits(bits) => json!(format!("{bits:x}")),
-            })
+            rest.next().map(argument)
         });
         arguments.collect()
     }

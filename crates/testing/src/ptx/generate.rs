@@ -7,7 +7,9 @@ use super::determined::is_determined;
 use super::program::{COUNTERS, OWN, POOLS, PtxNode, PtxProgram, SHARED_INPUT, WINDOW};
 use crate::generate::Random;
 use heddle_ptx::Word;
-use heddle_ptx::table::{FORMS, InstructionSupport, OperandRole, OperandType, pattern, specs};
+use heddle_ptx::table::{
+    FORMS, InstructionForm, InstructionSupport, OperandRole, OperandType, pattern, specs,
+};
 use std::fmt::Write as _;
 
 /// The program of a seed.
@@ -103,12 +105,18 @@ pub(super) struct PtxGenerator {
     pub(super) is_for_gpu: bool,
 }
 
+/// True for operations on barrier objects in memory.
+pub(super) fn is_of_barrier_objects(form: &InstructionForm) -> bool {
+    form.mnemonic == "mbarrier" || form.pattern.starts_with("async mbarrier")
+}
+
 /// True for cross-lane operations and barriers.
 pub fn is_cross_lane(mnemonic: &str) -> bool {
     matches!(
         mnemonic,
         "bar"
             | "barrier"
+            | "mbarrier"
             | "vote"
             | "shfl"
             | "match"
@@ -337,15 +345,17 @@ impl PtxGenerator {
             _ => lanes,
         });
         let bytes = last.bits().unwrap_or(32) / 8 * lanes;
-        // NVIDIA's assembler drops guards of `testp`, and those of the conversion in a `set` of floats.
+        // NVIDIA's assembler drops guards of `testp`, and those of a part of a `set` with floats.
         let is_unguarded = match name {
             "call" | "testp" => true,
-            "set" => types.first().is_some_and(|&ty| has_floats(ty)),
+            "set" => types.iter().any(|&ty| has_floats(ty)),
             _ => false,
         };
         let guard = if self.is_for_gpu && is_unguarded { String::new() } else { self.guard() };
         Some(match name {
             "bra" | "brx" | "ret" | "exit" => return self.control(name, &dotted),
+            // Files have them.
+            _ if is_of_barrier_objects(&FORMS[usize::from(form)]) => return None,
             "call" => {
                 if !self.has_callee || self.in_callee {
                     return None;

@@ -35,6 +35,9 @@ impl PtxGenerator {
             "rcp" | "rsqrt" => !(has(Ftz) && last == F64) || has(Approx),
             "cvt" if types.len() == 2 && words[0] != Pack => {
                 let [to, from] = [types[0], types[1]];
+                if matches!(to, E4m3x2 | E5m2x2) {
+                    return true;
+                }
                 if matches!(to, F16x2 | Bf16x2 | Tf32) {
                     return !(has(Relu) && has(Rna));
                 }
