@@ -36,8 +36,10 @@ pub struct LoopRequest {
     pub promises: LoopPromises,
 }
 
-/// A loop of up to `lanes / LANES_PER_SCALAR_ITERATION` iterations runs faster as scalar code, which has less setup and no masks.
+/// A loop of up to `lanes / LANES_PER_SCALAR_ITERATION` iterations runs faster as scalar code, which has less setup and no masks; one that gathers
+/// or loads rows of lanes, which needs all of them, up to half of the lanes.
 const LANES_PER_SCALAR_ITERATION: u32 = 8;
+const LANES_PER_GATHERING_ITERATION: u32 = 2;
 
 /// Number of iterations in one vector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,6 +69,8 @@ pub struct VectorLoop {
     /// Version with lane refill, where lanes may wait for each other in an inner loop. It computes the same bits; which version
     /// is faster depends on the data.
     pub refilled: Option<LoopCode>,
+    /// Version of one vector, for iterations that fill no group of interleaved ones; none without such groups.
+    pub rest: Option<LoopCode>,
     /// Number of iterations that run together.
     pub lanes: u32,
     /// Number of vectors that these iterations fill.
@@ -148,7 +152,11 @@ impl Session {
             let unasked = || if observes_lanes { 1 } else { paying() };
             interleaved = interleave.unwrap_or_else(unasked).min(most / register_lanes).max(1);
         }
+        let mut rest = None;
         if interleaved > 1 {
+            if !observes_lanes {
+                rest = Some(self.loop_code(source, &wide, wide_name(name, &[register_lanes]))?);
+            }
             (wide, remarks) = self.widen_loop(&module, name, &[register_lanes * interleaved])?;
         }
         let lanes = register_lanes * interleaved;
@@ -161,7 +169,8 @@ impl Session {
         };
         let is_doubtful = is_free && !has_own_floats && may_lose;
         let few = if is_free && !has_own_floats && !observes_lanes {
-            lanes / LANES_PER_SCALAR_ITERATION
+            let least = if rest.is_some() { register_lanes } else { lanes };
+            least / if is_doubtful { LANES_PER_GATHERING_ITERATION } else { LANES_PER_SCALAR_ITERATION }
         } else {
             0
         };
@@ -170,6 +179,7 @@ impl Session {
         Ok(VectorLoop {
             vector,
             refilled,
+            rest,
             lanes,
             interleaved,
             is_doubtful,

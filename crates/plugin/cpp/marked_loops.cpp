@@ -793,12 +793,12 @@ CallInst *call_for_few(const Outlined &own, unsigned few) {
   return call;
 }
 
-/// Lets a function run the iterations that fill no group of so many, after the call, which then runs the others, if there are any.
-static CallInst *call_for_remainder(Outlined &own, unsigned group, Function &remainder) {
-  CallInst *call = own.call;
+/// Lets a function run the iterations that fill no group of so many, after a call, which then runs the others, if there are any.
+static CallInst *split_call(CallInst &whole_call, unsigned group, Function &remainder, unsigned first_number, unsigned last_number) {
+  CallInst *call = &whole_call;
   Instruction *behind = call->getNextNode();
   IRBuilder<> builder(call);
-  Value *first = call->getArgOperand(own.first), *last = call->getArgOperand(own.last);
+  Value *first = call->getArgOperand(first_number), *last = call->getArgOperand(last_number);
   Type *type = first->getType();
   Value *one = ConstantInt::get(type, 1);
   // All 2^64 iterations would be counted as none: no loop has so many.
@@ -808,26 +808,40 @@ static CallInst *call_for_remainder(Outlined &own, unsigned group, Function &rem
   Instruction *has_vectors = SplitBlockAndInsertIfThen(builder.CreateICmpNE(whole, ConstantInt::get(type, 0)), call->getIterator(), false);
   call->moveBefore(has_vectors->getIterator());
   builder.SetInsertPoint(call);
-  call->setArgOperand(own.last, builder.CreateSub(next, one));
+  call->setArgOperand(last_number, builder.CreateSub(next, one));
   builder.SetInsertPoint(behind);
   Instruction *has_rest = SplitBlockAndInsertIfThen(builder.CreateICmpNE(whole, count), behind->getIterator(), false);
   auto *rest = cast<CallInst>(call->clone());
   rest->setCalledFunction(&remainder);
   rest->setCallingConv(remainder.getCallingConv());
   rest->insertBefore(has_rest->getIterator());
-  rest->setArgOperand(own.first, next);
-  rest->setArgOperand(own.last, last);
+  rest->setArgOperand(first_number, next);
+  rest->setArgOperand(last_number, last);
   return rest;
+}
+
+CallInst *call_for_remainder(Outlined &own, unsigned group, Function &remainder) {
+  return split_call(*own.call, group, remainder, own.first, own.last);
+}
+
+Function &with_remainder(Function &vector, Function &remainder, unsigned group, unsigned first, unsigned last) {
+  Function *both = Function::Create(vector.getFunctionType(), GlobalValue::InternalLinkage, vector.getName() + ".all", vector.getParent());
+  both->copyAttributesFrom(&vector);
+  IRBuilder<> builder(BasicBlock::Create(both->getContext(), "", both));
+  SmallVector<Value *> arguments;
+  for (Argument &argument : both->args())
+    arguments.push_back(&argument);
+  CallInst *call = builder.CreateCall(&vector, arguments);
+  call->setCallingConv(vector.getCallingConv());
+  builder.CreateRetVoid();
+  split_call(*call, group, remainder, first, last);
+  return *both;
 }
 
 CallInst *call_for_rest(Outlined &own, unsigned lanes) {
   if (lanes == 0 || !own.is_resumable)
     return nullptr;
   return call_for_remainder(own, lanes, *copy_as_scalar(own));
-}
-
-CallInst *call_for_rows(Outlined &own, unsigned height, Function &rows) {
-  return own.is_resumable ? call_for_remainder(own, height, rows) : nullptr;
 }
 
 void put_back(CallInst *call) {

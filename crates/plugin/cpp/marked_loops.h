@@ -87,8 +87,12 @@ llvm::CallInst *call_for_few(const Outlined &own, unsigned few);
 /// if there are any. The call of the copy; null if `lanes` is 0 or the loop is not resumable.
 llvm::CallInst *call_for_rest(Outlined &own, unsigned lanes);
 
-/// Lets `rows` run the iterations of a nest's outer level that fill no brush of so many, after the call, which then runs the others.
-llvm::CallInst *call_for_rows(Outlined &own, unsigned height, llvm::Function &rows);
+/// Lets `remainder` run the iterations of a resumable loop that fill no group of so many, after the call, which then runs the others, if there are any.
+llvm::CallInst *call_for_remainder(Outlined &own, unsigned group, llvm::Function &remainder);
+
+/// A function with the parameters of both, of which those numbered `first` and `last` say which iterations run: `vector` runs whole groups of so
+/// many, `remainder` the others.
+llvm::Function &with_remainder(llvm::Function &vector, llvm::Function &remainder, unsigned group, unsigned first, unsigned last);
 
 /// Puts the body of an outlined function in the place of its call, and memory that only passed values back into registers.
 void put_back(llvm::CallInst *call);

@@ -48,12 +48,14 @@ bool heddle_loop_is_doubtful(void *batch, size_t index);
 uint32_t heddle_loop_few(void *batch, size_t index);
 /// Number of lanes of a loop whose last iterations, which fill no vector, run faster as scalar code; 0 for others.
 uint32_t heddle_loop_scalar_rest(void *batch, size_t index);
+/// Number of iterations that interleaved vectors of a loop run together, if there is code of one vector for the others; else 0.
+uint32_t heddle_loop_group(void *batch, size_t index);
 /// Number of rows that the code of a nest runs at a time; 0 for a loop.
 uint32_t heddle_nest_height(void *batch, size_t index);
 /// True if options ask for tensors of nests whose pragmas do not.
 bool heddle_wants_tensors(const char *options);
 /// Links a form of a loop's vector code into the module: 0 is that whose lanes run iterations side by side, 1 that whose lanes
-/// take new ones, or that of single rows of a nest. Its name there, or null.
+/// take new ones, or that of single rows of a nest, 2 that of one vector of a loop whose vectors are interleaved. Its name there, or null.
 const char *heddle_loop_link(void *batch, size_t index, uint32_t form, void *module);
 void heddle_batch_free(void *batch);
 }
@@ -276,6 +278,8 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
       heddle::put_back(own.call);
       return remark_missed(site, &site.function->getEntryBlock(), "internal error: cannot link the vector code; please report it");
     }
+    uint32_t group = own.is_resumable ? heddle_loop_group(batch, index) : 0;
+    Function *single = group > 0 ? linked(2) : nullptr;
     SmallVector<Function *, 3> forms = {vector};
     bool has_scalar_variant = false;
     size_t scalar = 0;
@@ -300,17 +304,23 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
       }
     }
     if (forms.size() > 1) {
+      if (single)
+        forms[0] = &heddle::with_remainder(*vector, *single, group, own.first, own.last);
       text += ": selected at run time";
       vector = heddle::select_at_run_time(forms, scalar, own.first, own.last, heddle_loop_trial(batch, index), name_of(index) + ".selection");
     }
     uint32_t lanes_of_rest = forms.size() > 1 ? 0 : heddle_loop_scalar_rest(batch, index);
     SmallVector<CallInst *, 2> further_calls;
     if (height > 0)
-      further_calls.push_back(heddle::call_for_rows(own, height, *rows));
+      further_calls.push_back(heddle::call_for_remainder(own, height, *rows));
     else if (CallInst *rest = heddle::call_for_rest(own, lanes_of_rest))
       further_calls.push_back(rest);
     else if (CallInst *few = heddle::call_for_few(own, heddle_loop_few(batch, index)))
       further_calls.push_back(few);
+    if (single && height == 0 && forms.size() == 1 && lanes_of_rest == 0)
+      further_calls.push_back(heddle::call_for_remainder(own, group, *single));
+    if (single && single->use_empty())
+      single->eraseFromParent();
     own.call->setCalledFunction(vector);
     own.call->setCallingConv(vector->getCallingConv());
     if (!has_scalar_variant)

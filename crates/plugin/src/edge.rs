@@ -222,6 +222,17 @@ pub unsafe extern "C" fn heddle_loop_scalar_rest(all: *mut c_void, index: usize)
     all.as_loop(index).filter(|made| made.has_scalar_rest).map_or(0, |made| made.lanes)
 }
 
+/// Number of iterations that interleaved vectors of a loop run together, if there is code of one vector for the others; else 0.
+///
+/// # Safety
+/// See `batch`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_loop_group(all: *mut c_void, index: usize) -> u32 {
+    // SAFETY: the caller's promise.
+    let all = unsafe { batch(all) };
+    all.as_loop(index).filter(|made| made.rest.is_some()).map_or(0, |made| made.lanes)
+}
+
 /// Number of rows that the code of a nest runs at a time; 0 for a loop.
 ///
 /// # Safety
@@ -248,7 +259,8 @@ pub unsafe extern "C" fn heddle_wants_tensors(options: *const c_char) -> bool {
 }
 
 /// Links a form of a loop's vector code into a module: 0 is that whose lanes run iterations side by side, 1 that whose lanes take
-/// new ones, or that of single rows of a nest. Its name there, or null if there is none or that is impossible.
+/// new ones, or that of single rows of a nest, 2 that of one vector of a loop whose vectors are interleaved. Its name there, or null if there is
+/// none or that is impossible.
 ///
 /// # Safety
 /// See `batch`; a live module that nothing else uses meanwhile.

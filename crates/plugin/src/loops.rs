@@ -63,13 +63,16 @@ pub(crate) enum VectorizedLoop {
 }
 
 impl VectorizedLoop {
-    /// Code of a form: 0 is the vector code; 1 that with lane refill, or that of single rows of a nest.
+    /// Code of a form: 0 is the vector code; 1 that with lane refill, or that of single rows of a nest; 2 that of one vector of a loop
+    /// whose vectors are interleaved.
     pub(crate) fn form(&self, form: u32) -> Option<&LoopCode> {
         match (self, form) {
             (VectorizedLoop::Loop(made), 0) => Some(&made.vector),
-            (VectorizedLoop::Loop(made), _) => made.refilled.as_ref(),
+            (VectorizedLoop::Loop(made), 1) => made.refilled.as_ref(),
+            (VectorizedLoop::Loop(made), _) => made.rest.as_ref(),
             (VectorizedLoop::Nest(made), 0) => Some(&made.tensor),
-            (VectorizedLoop::Nest(made), _) => Some(&made.rows),
+            (VectorizedLoop::Nest(made), 1) => Some(&made.rows),
+            (VectorizedLoop::Nest(_), _) => None,
         }
     }
 

@@ -15,12 +15,14 @@ use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree};
 use heddle_ir::function::SourceLoc;
 use heddle_ir::ops::{InstFormat, Observed};
 use heddle_ir::types::MAX_DEFAULT_LANES;
-use heddle_ir::{Block, Function, Inst, Module, Op, Type};
+use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
 
 /// Maximum number of brushes.
 const MAX_BRUSHES: u32 = 8;
+/// Maximum number of iterations of a strip.
+const MAX_STRIP: u128 = 16;
 /// Number of simulated iterations; latencies settle in the first half.
 const SIMULATED_ITERATIONS: u32 = 8;
 /// Minimum gain of doubling the number of brushes, in percent.
@@ -139,19 +141,75 @@ fn estimate_loops_of(wide: &Function, calls: &CallTimes, target: &TargetInfo) ->
     let cfg = Cfg::new(wide);
     let (dominators, cycles) = (DominatorTree::new(&cfg), CycleForest::new(&cfg));
     let index = BlockIndex::new(&cfg, &dominators, &cycles);
-    let mut loop_blocks: FxHashMap<Cycle, Vec<Block>> = FxHashMap::default();
+    let mut own_blocks: FxHashMap<Cycle, Vec<Block>> = FxHashMap::default();
     for &block in index.order() {
-        if let Some(cycle) = cycles.innermost(block).filter(|&cycle| cycles.children(cycle).is_empty()) {
-            loop_blocks.entry(cycle).or_default().push(block);
+        if let Some(cycle) = cycles.innermost(block) {
+            own_blocks.entry(cycle).or_default().push(block);
         }
     }
     (cycles.cycles())
+        .filter(|&cycle| cycles.children(cycle).is_empty())
         .filter_map(|cycle| {
-            let estimate =
-                estimate_loop(wide, cycles.header(cycle), loop_blocks.get(&cycle)?, calls, target)?;
+            let (header, blocks) = (cycles.header(cycle), own_blocks.get(&cycle)?);
+            let mut estimate = estimate_loop(wide, header, blocks, calls, target)?;
+            // A strip of few iterations takes its share of what the loop around it does for all of them.
+            if let (Some(around), Some(trips)) = (cycles.parent(cycle), few_trips(wide, header, blocks)) {
+                let times = own_blocks.get(&around).and_then(|blocks| times_in(wide, blocks, calls, target));
+                let (busy, shared) = busy_and_shared(wide, &times.unwrap_or_default());
+                estimate.busy += busy / trips;
+                estimate.shared += shared / trips;
+            }
             Some((cycles.depth(cycle), estimate))
         })
         .collect()
+}
+
+/// Number of iterations of a loop that counts from one constant to another, if these are few.
+fn few_trips(func: &Function, header: Block, blocks: &[Block]) -> Option<u32> {
+    let number = |value: Value| match func.constant(value) {
+        Some(&Constant::Scalar(scalar, bits)) if scalar.is_int() => Some(bits),
+        _ => None,
+    };
+    let trips = func.phis(header).find_map(|phi| {
+        let incoming = || func.inst(phi).incoming();
+        let first =
+            incoming().find(|(from, _)| !blocks.contains(from)).and_then(|(_, value)| number(value))?;
+        let (latch, next) = incoming().find(|(from, _)| blocks.contains(from))?;
+        let step = func.inst(func.def_inst(next)?);
+        let counts = step.op == Op::Add && func.result(phi) == Some(step.args[0]);
+        let condition = *func.inst(func.terminator(latch)?).args.first()?;
+        let compared = func.inst(func.def_inst(condition)?);
+        let ends = compared.op == Op::Icmp && compared.args[0] == next;
+        let step = number(step.args[1]).filter(|&step| counts && ends && step > 0)?;
+        number(compared.args[1])?.checked_sub(first).map(|distance| distance.div_ceil(step))
+    });
+    trips.filter(|trips| (1..=MAX_STRIP).contains(trips)).map(|trips| trips as u32)
+}
+
+/// Times of the instructions of some blocks; none if one calls a function of unknown time.
+fn times_in(
+    func: &Function,
+    blocks: &[Block],
+    calls: &CallTimes,
+    target: &TargetInfo,
+) -> Option<Vec<(Inst, OpTime)>> {
+    let insts = blocks.iter().flat_map(|&block| func.block_insts(block));
+    insts.map(|inst| Some((inst, time_of(func, inst, calls, target)?))).collect()
+}
+
+/// Time of operations on lanes, and of those that all brushes share.
+fn busy_and_shared(func: &Function, times: &[(Inst, OpTime)]) -> (u32, u32) {
+    let (mut busy, mut shared) = (0, 0);
+    for &(inst, time) in times {
+        let has_vector = func.inst(inst).args.iter().any(|&arg| func.value_type(arg).is_vector());
+        let is_of_lanes = has_vector || is_vector(func, inst) && func.inst(inst).op != Op::Splat;
+        *(if is_of_lanes { &mut busy } else { &mut shared }) += time.busy;
+    }
+    (busy, shared)
+}
+
+fn is_vector(func: &Function, inst: Inst) -> bool {
+    func.results(inst).iter().any(|&value| func.value_type(value).is_vector())
 }
 
 /// Loop with the greatest depth, then the greatest time; the first of several.
@@ -239,19 +297,16 @@ fn estimate_loop(
     calls: &CallTimes,
     target: &TargetInfo,
 ) -> Option<LoopEstimate> {
-    let insts: Vec<Inst> = blocks.iter().flat_map(|&block| func.block_insts(block)).collect();
-    let is_vector = |inst: Inst| func.results(inst).iter().any(|&value| func.value_type(value).is_vector());
-    if !insts.iter().any(|&inst| is_vector(inst)) {
+    if !blocks.iter().flat_map(|&block| func.block_insts(block)).any(|inst| is_vector(func, inst)) {
         return None;
     }
     let carried: Vec<Inst> = func.phis(header).collect();
     let is_carried = |inst: Inst| func.inst(inst).op == Op::Phi && func.layout.block_of(inst) == Some(header);
-    let times: Vec<(Inst, OpTime)> = (insts.iter().filter(|&&inst| !is_carried(inst)))
-        .map(|&inst| Some((inst, time_of(func, inst, calls, target)?)))
-        .collect::<Option<_>>()?;
+    let mut times = times_in(func, blocks, calls, target)?;
+    times.retain(|&(inst, _)| !is_carried(inst));
     let latency = carried_latency(func, header, blocks, &times);
     let (mut registers, mut masks) = (0, 0);
-    for phi in carried.iter().filter(|&&phi| is_vector(phi)) {
+    for phi in carried.iter().filter(|&&phi| is_vector(func, phi)) {
         let ty = func.result(*phi).map_or(Type::I1, |value| func.value_type(value));
         match (is_mask(ty), target.mask_registers) {
             (true, 1..) => masks += 1,
@@ -260,13 +315,9 @@ fn estimate_loop(
         }
     }
     let loc = blocks.iter().flat_map(|&block| func.block_insts(block)).find_map(|inst| func.loc(inst));
-    let (mut busy, mut shared, mut serialized) = (0, 0, 0u32);
-    for &(inst, time) in &times {
-        let has_vector = func.inst(inst).args.iter().any(|&arg| func.value_type(arg).is_vector());
-        let is_of_lanes = has_vector || is_vector(inst) && func.inst(inst).op != Op::Splat;
-        *(if is_of_lanes { &mut busy } else { &mut shared }) += time.busy;
-        serialized = serialized.saturating_add(serialized_busy(func, inst, target));
-    }
+    let (busy, shared) = busy_and_shared(func, &times);
+    let serialized =
+        times.iter().fold(0u32, |sum, &(inst, _)| sum.saturating_add(serialized_busy(func, inst, target)));
     Some(LoopEstimate { loc, latency, busy, shared, serialized, registers, masks })
 }
 
@@ -420,6 +471,45 @@ block2:
             "  v11 = alloca 2048 align 4\n  v12 = splat <8 x ptr(private)>, v11\n  v10 = ptradd v12, v0\n  br block1\nblock1",
         );
         assert_eq!(latency(&apart), Some(10));
+    }
+
+    #[test]
+    fn a_strip_takes_its_share_of_the_loop_around_it() {
+        let text = |trips: u32| {
+            format!(
+                "\
+func @strips(v0: <8 x f32>, v1: ptr, v2: i32 uniform) -> <8 x f32> {{
+block0:
+  br block1
+block1:
+  v3 = phi <8 x f32> [block0: splat 0.0], [block3: v8]
+  v4 = phi i32 [block0: 0], [block3: v12]
+  v5 = fmul v0, v0
+  v6 = fmul v5, v0
+  v15 = fmul v6, v0
+  v16 = fmul v15, v0
+  br block2
+block2:
+  v7 = phi <8 x f32> [block1: v3], [block2: v8]
+  v9 = phi i32 [block1: 0], [block2: v10]
+  v8 = fadd v7, v16
+  v10 = add v9, 1
+  v11 = icmp ult v10, {trips}
+  br v11, block2, block3
+block3:
+  v12 = add v4, 1
+  v13 = icmp slt v12, v2
+  br v13, block1, block4
+block4:
+  ret v8
+}}
+"
+            )
+        };
+        let busy = |trips: u32| choice(&text(trips), &TargetInfo::AVX512).deciding_loop.map(|it| it.busy);
+        let [one, own] = [busy(1), busy(1000)].map(|busy| busy.expect("there is a loop"));
+        assert_eq!(busy(4), Some(own + (one - own) / 4));
+        assert!(one > own, "{one} {own}");
     }
 
     #[test]
