@@ -1,8 +1,10 @@
 //! A quick check of what changed, before a commit: `./x check`.
+//!
+//! Decision: the profile `dev` instead of `release`. It compiles a changed crate and those above it incrementally: an edit in
+//! `transform` takes 40 s of processor time instead of 173. The first check takes 6 minutes of it, all dependencies included.
 
-use crate::builds::tool;
 use crate::lint::{check_clippy, check_format};
-use crate::run::{XtaskResult, cargo, pass, printed, program, root, say};
+use crate::run::{XtaskResult, cargo, pass, printed, program, root, say, target};
 use clap::Args;
 use std::collections::BTreeSet;
 
@@ -40,7 +42,7 @@ fn test_units(crates: &BTreeSet<&str>) -> XtaskResult {
     let (libraries, programs): (Vec<&str>, Vec<&str>) = crates.iter().partition(|name| is_library(name));
     for (crates, targets) in [(libraries, "--lib"), (programs, "--bins")] {
         if !crates.is_empty() {
-            pass(cargo("test").args(["--release", "--quiet", targets]).args(packages(&crates)))?;
+            pass(cargo("test").args(["--quiet", targets]).args(packages(&crates)))?;
         }
     }
     Ok(())
@@ -68,7 +70,8 @@ pub(crate) fn check(arguments: &CheckArguments) -> XtaskResult {
     }
     if paths.iter().any(|path| path.starts_with("tests/")) || are_in_command(&crates)? {
         say("check: file tests");
-        pass(tool("heddle")?.args(["test", "tests"]))?;
+        pass(cargo("build").args(["--workspace", "--bin", "heddle"]))?;
+        pass(&mut program(target().join("debug/heddle"), ["test", "tests"]))?;
     }
     say("check: passed; `./x test` runs all tests");
     Ok(())

@@ -14,11 +14,11 @@ pub(crate) fn check_format() -> XtaskResult {
     }
 }
 
-/// Checks packages, given by cargo's options, with all their targets.
-pub(crate) fn check_clippy(packages: &[String]) -> XtaskResult {
+/// Checks packages with all their targets; cargo's options name the packages and the profile.
+pub(crate) fn check_clippy(options: &[String]) -> XtaskResult {
     if runs("cargo", &["clippy", "--version"]) {
         let mut clippy = cargo("clippy");
-        pass(clippy.arg("--release").args(packages).args(["--all-targets", "--", "-D", "warnings"]))
+        pass(clippy.args(options).args(["--all-targets", "--", "-D", "warnings"]))
     } else {
         say(
             "lint: clippy NOT run, it is missing (rustup component add clippy; Debian: apt-get install rust-web-clippy)",
@@ -30,7 +30,7 @@ pub(crate) fn check_clippy(packages: &[String]) -> XtaskResult {
 /// `./x lint`
 pub(crate) fn lint() -> XtaskResult {
     check_format()?;
-    check_clippy(&["--workspace".into()])?;
+    check_clippy(&["--release".into(), "--workspace".into()])?;
     let mut doc = cargo("doc");
     pass(doc.args(["--release", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
