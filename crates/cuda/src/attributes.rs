@@ -1,4 +1,4 @@
-//! Attributes of the device, of pointers and of functions, with the numbers of `cuda.h`.
+//! Attributes of the device, of pointers and of functions, formats, addressing modes and kinds of nodes, with the numbers of `cuda.h`.
 
 /// Declares an enum with the numbers of a C enum.
 macro_rules! numbered {
@@ -63,4 +63,24 @@ numbered! {
         ClusterSizeMustBeSet = 10, RequiredClusterWidth = 11, RequiredClusterHeight = 12, RequiredClusterDepth = 13,
         NonPortableClusterSizeAllowed = 14, ClusterSchedulingPolicyPreference = 15,
     }
+}
+
+numbered! {
+    /// Formats of channels of arrays (`CUarray_format`) that kernels read.
+    ArrayFormat {
+        UnsignedInt8 = 1, UnsignedInt16 = 2, UnsignedInt32 = 3, SignedInt8 = 8, SignedInt16 = 9, SignedInt32 = 10, Half = 0x10,
+        Float = 0x20,
+    }
+}
+
+numbered! {
+    /// Kinds of nodes of a graph (`CUgraphNodeType`) that the driver makes.
+    GraphNodeType {
+        Kernel = 0, Memcpy = 1, Memset = 2, Host = 3, Graph = 4, Empty = 5, EventRecord = 7, MemAlloc = 10, MemFree = 11,
+    }
+}
+
+numbered! {
+    /// Addressing modes of textures (`CUaddress_mode`).
+    AddressMode { Wrap = 0, Clamp = 1, Mirror = 2, Border = 3 }
 }

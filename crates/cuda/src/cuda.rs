@@ -69,6 +69,16 @@ pub const CU_MEMORYTYPE_DEVICE: u32 = 2;
 pub const CU_MEMORYTYPE_ARRAY: u32 = 3;
 pub const CU_MEMORYTYPE_UNIFIED: u32 = 4;
 
+/// Flags of arrays: the depth counts layers, surfaces store texels, textures gather them.
+pub const CUDA_ARRAY3D_LAYERED: u32 = 1;
+pub const CUDA_ARRAY3D_SURFACE_LDST: u32 = 2;
+pub const CUDA_ARRAY3D_TEXTURE_GATHER: u32 = 8;
+
+/// Flags of textures: integers are read as they are, coordinates are normalized, bytes are sRGB.
+pub const CU_TRSF_READ_AS_INTEGER: u32 = 1;
+pub const CU_TRSF_NORMALIZED_COORDINATES: u32 = 2;
+pub const CU_TRSF_SRGB: u32 = 0x10;
+
 /// Device number of pointers that no device has.
 pub const CU_DEVICE_INVALID: CUdevice = -2;
 /// Access flags of a pointer that the device reads and writes.

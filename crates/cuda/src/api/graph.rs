@@ -344,7 +344,7 @@ entries! {
     }
 
     fn cuGraphNodeGetType(node: CudaHandle, kind: CudaOutput<u32>) {
-        kind.write(CudaGraph::of_node(node)?.command(node)?.node_type())
+        kind.write(CudaGraph::of_node(node)?.command(node)?.node_type() as u32)
     }
 
     fn cuGraphKernelNodeSetParams(node: CudaHandle, params: CudaInput<CudaKernelParams>) {

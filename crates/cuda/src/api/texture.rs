@@ -80,9 +80,9 @@ fn modes_of(texture: &TextureDescription) -> CudaResult<TextureModes> {
     Ok(TextureModes {
         addressing: [texture[0], texture[1], texture[2]],
         is_linear: texture[3] == 1,
-        is_integer: flags & 1 != 0,
-        is_normalized: flags & 2 != 0,
-        is_srgb: flags & 0x10 != 0,
+        is_integer: flags & CU_TRSF_READ_AS_INTEGER != 0,
+        is_normalized: flags & CU_TRSF_NORMALIZED_COORDINATES != 0,
+        is_srgb: flags & CU_TRSF_SRGB != 0,
         border: [10, 11, 12, 13].map(|word| f32::from_bits(texture[word])),
     })
 }

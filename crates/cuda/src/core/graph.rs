@@ -1,5 +1,6 @@
 //! Graphs: recorded commands and their execution order.
 
+use crate::attributes::GraphNodeType;
 use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::event::{CudaEvent, EventPosition};
 use crate::core::graph_memory::GraphMemory;
@@ -47,18 +48,18 @@ pub enum StreamCommand {
 }
 
 impl StreamCommand {
-    /// Returns the node type of `cuda.h`.
-    pub fn node_type(&self) -> u32 {
+    /// Returns the kind of the command's node.
+    pub fn node_type(&self) -> GraphNodeType {
         match self {
-            StreamCommand::Launch(_) => 0,
-            StreamCommand::Copy(_) => 1,
-            StreamCommand::Fill(_) => 2,
-            StreamCommand::Host(_) => 3,
-            StreamCommand::Graph(_) => 4,
-            StreamCommand::Empty => 5,
-            StreamCommand::Record(_) => 7,
-            StreamCommand::Allocate(_) => 10,
-            StreamCommand::Free(_) => 11,
+            StreamCommand::Launch(_) => GraphNodeType::Kernel,
+            StreamCommand::Copy(_) => GraphNodeType::Memcpy,
+            StreamCommand::Fill(_) => GraphNodeType::Memset,
+            StreamCommand::Host(_) => GraphNodeType::Host,
+            StreamCommand::Graph(_) => GraphNodeType::Graph,
+            StreamCommand::Empty => GraphNodeType::Empty,
+            StreamCommand::Record(_) => GraphNodeType::EventRecord,
+            StreamCommand::Allocate(_) => GraphNodeType::MemAlloc,
+            StreamCommand::Free(_) => GraphNodeType::MemFree,
         }
     }
 

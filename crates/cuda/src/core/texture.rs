@@ -3,6 +3,7 @@
 //! An array is host memory without gaps. The handle of a texture or surface object is the address of its descriptor, which
 //! kernels read (`crates/builtins/cl/texture.cl`).
 
+use crate::attributes::{AddressMode, ArrayFormat};
 use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::memory::{self, AllocationKind};
 use crate::core::registry::HandleTable;
@@ -20,10 +21,8 @@ pub const MOST_VOLUME: usize = 16384;
 /// Maximum number of layers.
 pub const MOST_LAYERS: usize = 2048;
 
-/// Flag of an array whose depth counts layers.
-const LAYERED: u32 = 1;
-/// Flags of arrays that are supported: layers, surface accesses, gathers.
-const KNOWN_FLAGS: u32 = LAYERED | 2 | 8;
+/// Flags of arrays that are supported.
+const KNOWN_FLAGS: u32 = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_TEXTURE_GATHER;
 
 /// Format of texels: `CUarray_format`, and the number of channels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,18 +37,24 @@ impl TexelFormat {
     /// Returns how channels are stored; integers as integers.
     fn kind(self) -> CudaResult<TexelKind> {
         ensure(matches!(self.channels, 1 | 2 | 4), CUDA_ERROR_INVALID_VALUE)?;
-        Ok(match self.format {
-            1 => TexelKind::Uint8,
-            2 => TexelKind::Uint16,
-            3 => TexelKind::Uint32,
-            8 => TexelKind::Sint8,
-            9 => TexelKind::Sint16,
-            10 => TexelKind::Sint32,
-            0x10 => TexelKind::Half,
-            0x20 => TexelKind::Float,
+        let Some(format) = ArrayFormat::from_number(self.format) else {
             // Block-compressed, planar and normalized formats.
-            0xb0..=0xb2 | 0x91..=0x9f | 0xc0..=0xcb => return Err(CudaError(CUDA_ERROR_NOT_SUPPORTED)),
-            _ => return Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
+            let is_known = matches!(self.format, 0xb0..=0xb2 | 0x91..=0x9f | 0xc0..=0xcb);
+            return Err(CudaError(if is_known {
+                CUDA_ERROR_NOT_SUPPORTED
+            } else {
+                CUDA_ERROR_INVALID_VALUE
+            }));
+        };
+        Ok(match format {
+            ArrayFormat::UnsignedInt8 => TexelKind::Uint8,
+            ArrayFormat::UnsignedInt16 => TexelKind::Uint16,
+            ArrayFormat::UnsignedInt32 => TexelKind::Uint32,
+            ArrayFormat::SignedInt8 => TexelKind::Sint8,
+            ArrayFormat::SignedInt16 => TexelKind::Sint16,
+            ArrayFormat::SignedInt32 => TexelKind::Sint32,
+            ArrayFormat::Half => TexelKind::Half,
+            ArrayFormat::Float => TexelKind::Float,
         })
     }
 
@@ -96,7 +101,7 @@ impl CudaArray {
         let bytes = format.bytes()?;
         ensure(flags & !KNOWN_FLAGS == 0, CUDA_ERROR_NOT_SUPPORTED)?;
         let [width, height, depth] = extent;
-        let is_layered = flags & LAYERED != 0;
+        let is_layered = flags & CUDA_ARRAY3D_LAYERED != 0;
         ensure(width > 0 && (!is_layered || depth > 0), CUDA_ERROR_INVALID_VALUE)?;
         ensure(is_layered || depth == 0 || height > 0, CUDA_ERROR_INVALID_VALUE)?;
         let most = if depth > 0 && !is_layered { MOST_VOLUME } else { MOST_PLANE };
@@ -173,13 +178,13 @@ const MIRRORED: u32 = 8;
 
 /// Returns the sampler along a dimension: bits of OpenCL C's `CLK_…`.
 fn sampler(addressing: u32, modes: &TextureModes) -> CudaResult<u32> {
+    let addressing = AddressMode::from_number(addressing).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
     let mode = match (addressing, modes.is_normalized) {
-        (0, true) => REPEAT,
-        (2, true) => MIRRORED,
+        (AddressMode::Wrap, true) => REPEAT,
+        (AddressMode::Mirror, true) => MIRRORED,
         // Coordinates that are not normalized neither wrap nor mirror.
-        (0..=2, _) => CLAMP_TO_EDGE,
-        (3, _) => CLAMP,
-        _ => return Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
+        (AddressMode::Wrap | AddressMode::Clamp | AddressMode::Mirror, _) => CLAMP_TO_EDGE,
+        (AddressMode::Border, _) => CLAMP,
     };
     Ok(mode | if modes.is_linear { 0x20 } else { 0x10 } | u32::from(modes.is_normalized))
 }
@@ -205,7 +210,12 @@ pub fn create_texture(
     ensure(!modes.is_linear || !kind.is_int(), CUDA_ERROR_INVALID_VALUE)?;
     let modes = match is_linear_memory {
         // Reads outside of linear memory return zeros.
-        true => TextureModes { addressing: [3; 3], border: [0.0; 4], is_linear: false, ..*modes },
+        true => TextureModes {
+            addressing: [AddressMode::Border as u32; 3],
+            border: [0.0; 4],
+            is_linear: false,
+            ..*modes
+        },
         false => *modes,
     };
     let mut samplers = [0; 3];
@@ -218,7 +228,7 @@ pub fn create_texture(
 /// Creates a surface object.
 pub fn create_surface(array: &CudaArray, resource: [u64; 18]) -> CudaResult<u64> {
     let modes = TextureModes {
-        addressing: [1; 3],
+        addressing: [AddressMode::Clamp as u32; 3],
         is_linear: false,
         is_integer: true,
         is_normalized: false,

@@ -47,6 +47,23 @@ const ARRAY: u32 = 0;
 const LINEAR: u32 = 2;
 const PITCHED: u32 = 3;
 
+/// Kinds of channels (`cudaChannelFormatKind`).
+const SIGNED: i32 = 0;
+const UNSIGNED: i32 = 1;
+const FLOAT: i32 = 2;
+
+/// Kind and bits of a channel, and the driver's format (`CUarray_format`).
+const FORMATS: [(i32, i32, u32); 8] = [
+    (UNSIGNED, 8, 1),
+    (UNSIGNED, 16, 2),
+    (UNSIGNED, 32, 3),
+    (SIGNED, 8, 8),
+    (SIGNED, 16, 9),
+    (SIGNED, 32, 10),
+    (FLOAT, 16, 0x10),
+    (FLOAT, 32, 0x20),
+];
+
 /// Returns format and channels as the driver numbers them.
 fn driver_format(channels: ChannelFormat) -> CudartResult<(u32, u32)> {
     let wrong = CudartError(INVALID_CHANNELS);
@@ -56,33 +73,17 @@ fn driver_format(channels: ChannelFormat) -> CudartResult<(u32, u32)> {
     if !alike || channels.bits[count..].iter().any(|&bits| bits != 0) || !matches!(count, 1 | 2 | 4) {
         return Err(wrong);
     }
-    let format = match (channels.kind, width) {
-        (0, 8) => 8,
-        (0, 16) => 9,
-        (0, 32) => 10,
-        (1, 8) => 1,
-        (1, 16) => 2,
-        (1, 32) => 3,
-        (2, 16) => 0x10,
-        (2, 32) => 0x20,
-        (0..=2, _) => return Err(wrong),
-        _ => return Err(CudartError(NOT_SUPPORTED)),
-    };
-    Ok((format, count as u32))
+    match FORMATS.iter().find(|(kind, bits, _)| (*kind, *bits) == (channels.kind, width)) {
+        Some(&(_, _, format)) => Ok((format, count as u32)),
+        None if (SIGNED..=FLOAT).contains(&channels.kind) => Err(wrong),
+        None => Err(CudartError(NOT_SUPPORTED)),
+    }
 }
 
 /// Returns the channels of a driver's format.
 fn channels_of(format: u32, count: u32) -> ChannelFormat {
-    let (kind, bits) = match format {
-        1 => (1, 8),
-        2 => (1, 16),
-        3 => (1, 32),
-        8 => (0, 8),
-        9 => (0, 16),
-        10 => (0, 32),
-        0x10 => (2, 16),
-        _ => (2, 32),
-    };
+    let found = FORMATS.iter().find(|(_, _, number)| *number == format);
+    let (kind, bits) = found.map_or((FLOAT, 32), |&(kind, bits, _)| (kind, bits));
     let mut all = [0; 4];
     all[..count.min(4) as usize].fill(bits);
     ChannelFormat { bits: all, kind }
