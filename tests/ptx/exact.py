@@ -557,6 +557,15 @@ def to_narrow(ty, number, relu):
     return sign << 7 | min(range(most + 1), key=lambda byte: (abs(narrow_size(ty, byte) - size), byte % 2))
 
 
+def half_of(ty, byte, relu):
+    """The bits of an `f16` for a byte; 0x7fff for NaNs, as on GPUs."""
+    size = byte & 0x7F
+    if size > NARROW[ty][2]:
+        is_infinite = ty == "e5m2" and size == 0x7C
+        return (0 if relu and byte >> 7 else byte >> 7 << 15 | 0x7C00) if is_infinite else 0x7FFF
+    return 0 if relu and byte >> 7 else encode("f16", byte >> 7, narrow_size(ty, size))
+
+
 def narrow():
     """Pairs of floats of eight bits."""
     singles = [0, 0x80000000, 1, 0x7F800000, 0xFF800000, 0x7FC00000, 0x3F800000, 0xC3E00000, 0x43E80000, 0x43E80001]
@@ -577,10 +586,9 @@ def narrow():
             for high, low in itertools.pairwise(halves):
                 result = [to_narrow(ty, decode("f16", bits), relu) for bits in (high, low)]
                 tell(dotted("cvt", "rn", "satfinite", relu, ty + "x2", "f16x2"), [high << 16 | low], [result[0] << 8 | result[1]])
-            for low in range(most + 1):
-                high = 0x80 | (7 * low + 3) % (most + 1)
-                pair = [encode("f16", byte >> 7, narrow_size(ty, byte & 0x7F)) for byte in (high, low)]
-                pair = [0 if relu and bits >> 15 else bits for bits in pair]
+            for low in range(0x80):
+                high = 0x80 | (7 * low + 3) % 0x80
+                pair = [half_of(ty, byte, relu) for byte in (high, low)]
                 tell(dotted("cvt", "rn", relu, "f16x2", ty + "x2"), [high << 8 | low], [pair[0] << 16 | pair[1]])
 
 

@@ -112,6 +112,9 @@ pub(crate) struct CollectionArguments {
     only: OnlyArguments,
     #[command(flatten)]
     share: ShareArguments,
+    /// Programs to leave out before the first
+    #[arg(long, value_name = "N")]
+    skip: Option<u32>,
 }
 
 fn folder(name: &str) -> PathBuf {
@@ -155,6 +158,7 @@ fn try_collection(name: &str, arguments: &CollectionArguments, caller: &Path) ->
     let toolkit = cuda_toolkit()?;
     let mut script = program("python3", ["tests/cuda/try/run_collection.py", name]);
     script.arg(collection).arg(toolkit).arg(cuda_folder()?).arg(folder(name));
+    script.args(arguments.skip.into_iter().flat_map(|number| ["--skip".into(), number.to_string()]));
     pass(script.args(arguments.only.words()).args(arguments.share.words()))
 }
 

@@ -92,7 +92,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    /// Rounds an `f32` to ten fraction bits.
+    /// Rounds an `f32` to ten fraction bits. As on GPUs, `.rna` only cuts the bits of a NaN, which others replace by one.
     fn rounded_to_tf32(&mut self, value: Value, mode: Word) -> Value {
         let bits = self.emit.bitcast(value, Scalar::I32);
         let added = match mode {
@@ -111,7 +111,14 @@ impl FunctionLowering<'_, '_, '_> {
         let mask = self.emit.int32(!0x1fff);
         let rounded = self.emit.op(Op::And, &[rounded, mask]);
         let special = self.emit.is_class(value, 0x207);
-        self.emit.select(special, bits, rounded)
+        let cut = self.emit.op(Op::And, &[bits, mask]);
+        let result = self.emit.select(special, cut, rounded);
+        if mode == Word::Rna {
+            return result;
+        }
+        let is_nan = self.emit.is_class(value, 3);
+        let nan = self.emit.int32(0x7fff_e000);
+        self.emit.select(is_nan, nan, result)
     }
 
     fn float_to_int(&mut self, inst: &ResolvedInst, value: Value, from: Word, to: Word) -> Value {

@@ -237,6 +237,8 @@ impl FunctionLowering<'_, '_, '_> {
         let is_param = inst.words.iter().any(|word| matches!(word, Word::Param | Word::ParamEntry));
         let value = match space_of(&inst.words) {
             Space::Local => in_shared,
+            // A work-group is its own cluster.
+            _ if inst.words.contains(&Word::SharedCluster) => in_shared,
             Space::Private if is_param => in_params,
             Space::Private => in_local,
             Space::Constant => self.is_in_constants(address),

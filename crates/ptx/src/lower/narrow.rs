@@ -7,7 +7,7 @@ use super::LowerResult;
 use super::body::FunctionLowering;
 use crate::check::ResolvedInst;
 use crate::words::Word;
-use heddle_ir::words::FloatPredicate;
+use heddle_ir::words::{FloatPredicate, IntPredicate};
 use heddle_ir::{Op, Scalar, Value};
 
 /// Format of a float of eight bits.
@@ -66,7 +66,8 @@ impl FunctionLowering<'_, '_, '_> {
         let bytes = self.emit.halves(both, Scalar::I8);
         let halves = bytes.map(|byte| {
             let half = self.widened_narrow(byte, format);
-            if has_relu { self.relu(half) } else { half }
+            let half = if has_relu { self.relu(half) } else { half };
+            self.with_nan(byte, half, format)
         });
         let value = self.emit.packed(halves);
         self.write(&inst.args[0], value, false);
@@ -122,9 +123,8 @@ impl FunctionLowering<'_, '_, '_> {
             return e.bitcast(top, Scalar::F16);
         }
         let (size_mask, sign_mask, up) =
-            (e.int(Scalar::I16, 0x7f), e.bits(Scalar::I16, 0x8000), e.int(Scalar::I16, 7));
+            (e.int(Scalar::I16, NAN), e.bits(Scalar::I16, 0x8000), e.int(Scalar::I16, 7));
         let size = e.op(Op::And, &[wide, size_mask]);
-        let is_nan = e.icmp(heddle_ir::words::IntPredicate::Eq, size, size_mask);
         let placed = e.op(Op::Shl, &[size, up]);
         let number = e.bitcast(placed, Scalar::F16);
         // The exponents' biases are 15 and 7.
@@ -133,8 +133,18 @@ impl FunctionLowering<'_, '_, '_> {
         let bits = e.bitcast(number, Scalar::I16);
         let sign = e.op(Op::And, &[top, sign_mask]);
         let bits = e.op(Op::Or, &[bits, sign]);
-        let nan = e.int(Scalar::I16, 0x7fff);
-        let bits = e.select(is_nan, nan, bits);
         e.bitcast(bits, Scalar::F16)
+    }
+
+    /// Gives the NaN of conversions, 0x7fff, for each NaN of the format.
+    fn with_nan(&mut self, byte: Value, half: Value, format: NarrowFormat) -> Value {
+        let e = &mut self.emit;
+        let largest = if format.fraction == E5M2.fraction { 0x7c } else { 0x7e };
+        let (size_mask, largest) = (e.int(Scalar::I8, NAN), e.int(Scalar::I8, largest));
+        let size = e.op(Op::And, &[byte, size_mask]);
+        let is_nan = e.icmp(IntPredicate::Ugt, size, largest);
+        let nan = e.int(Scalar::I16, 0x7fff);
+        let nan = e.bitcast(nan, Scalar::F16);
+        e.select(is_nan, nan, half)
     }
 }

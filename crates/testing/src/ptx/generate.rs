@@ -649,7 +649,7 @@ impl PtxGenerator {
                 OperandRole::Value(ty)
                     if self.is_for_gpu
                         && (name.starts_with('v')
-                            || matches!(name, "bfe" | "bfi" | "min" | "max" | "add")) =>
+                            || matches!(name, "bfe" | "bfi" | "min" | "max" | "add" | "cvt")) =>
                 {
                     self.of_type(of(ty))
                 }
