@@ -8,6 +8,7 @@ use crate::prefetch::prefetch_masked_accesses;
 use crate::saturation::saturate_vectors;
 use crate::single_lane_params::pass_single_lanes;
 use crate::single_lanes::{prepare_for_codegen, store_single_lanes};
+use crate::unmasked_accesses::lower_unmasked_accesses;
 use crate::view::{LlvmModule, take_error, take_message};
 use heddle_ir::Diagnostic;
 use llvm_sys::core::*;
@@ -83,6 +84,11 @@ impl LlvmPasses {
         LlvmPasses::new(cpu, c"always-inline,globaldce", false)
     }
 
+    /// Returns the pipeline that inlines lowered accesses, whose masks have much in common.
+    pub(crate) fn of_lowered_accesses(cpu: &Cpu) -> Result<LlvmPasses, Diagnostic> {
+        LlvmPasses::new(cpu, c"always-inline,function(early-cse),globaldce", false)
+    }
+
     /// Returns the pipeline of `clang -O3`, vectorizers included.
     pub fn of_clang_o3(cpu: &Cpu) -> Result<LlvmPasses, Diagnostic> {
         LlvmPasses::new(cpu, c"default<O3>", true)
@@ -126,7 +132,8 @@ pub(crate) fn run_pass(module: &LlvmModule, pass: &CStr) {
 }
 
 /// Optimizes a module with LLVM's passes, vectorizers excluded. Also replaces inverse square roots by estimates,
-/// gives masks the machine's representation, and prefetches masked accesses, each where the CPU profits.
+/// lowers masked accesses that the CPU lacks, gives masks the machine's representation, and prefetches masked accesses, each where the CPU
+/// profits.
 pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), Diagnostic> {
     optimize_with_masks(module, cpu, MaskRepresentation::of(cpu))
 }
@@ -142,6 +149,7 @@ pub fn optimize_with_masks(
     saturate_vectors(module, cpu);
     LlvmPasses::of_vector_code(cpu)?.run(module)?;
     store_single_lanes(module);
+    lower_unmasked_accesses(module, cpu)?;
     rewrite_masks(module, representation);
     prefetch_masked_accesses(module, cpu);
     Ok(())

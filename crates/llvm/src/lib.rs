@@ -35,6 +35,7 @@ mod inverse_roots;
 mod saturation;
 mod single_calls;
 mod prefetch;
+mod unmasked_accesses;
 mod printf;
 mod join;
 mod link;

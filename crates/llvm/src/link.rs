@@ -1,10 +1,11 @@
 //! Linking of vector code with its source module: into that module, or into a separate object.
 
-use crate::view::{LlvmModule, Val, attribute_kind, c_text, take_error};
+use crate::view::{LlvmModule, Val, attribute_kind, c_text, take_error, take_message};
 use heddle_ir::{Code, Diagnostic};
 use llvm_sys::LLVMLinkage;
 use llvm_sys::comdat::LLVMSetComdat;
 use llvm_sys::core::*;
+use llvm_sys::ir_reader::LLVMParseIRInContext2;
 use llvm_sys::linker::LLVMLinkModules2;
 use llvm_sys::prelude::*;
 use llvm_sys::transforms::pass_builder::*;
@@ -76,6 +77,35 @@ pub fn share_globals(code: &LlvmModule, source: &LlvmModule) {
             }
         } else {
             set_linkage(global, LLVMLinkage::LLVMInternalLinkage);
+        }
+    }
+}
+
+/// Links functions that are written as text into a module.
+pub(crate) fn link_text(module: &LlvmModule, text: &str) -> Result<(), Diagnostic> {
+    let name = c_text("heddle");
+    let (mut raw, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: the buffer is a copy, freed after parsing; the parsed module lives in the context of the other one, which is live and
+    // takes it over. The parser allocated the message, or left it null.
+    let failed = unsafe {
+        let buffer =
+            LLVMCreateMemoryBufferWithMemoryRangeCopy(text.as_ptr().cast(), text.len(), name.as_ptr());
+        let failed = LLVMParseIRInContext2(module.context(), buffer, &mut raw, &mut message) != 0;
+        LLVMDisposeMemoryBuffer(buffer);
+        failed
+    };
+    // SAFETY: as above.
+    let message = unsafe { take_message(message) };
+    if failed || raw.is_null() {
+        return Err(link_failure(&message));
+    }
+    // SAFETY: both modules are in one context; the second is taken over.
+    unsafe {
+        LLVMSetTarget(raw, LLVMGetTarget(module.raw()));
+        LLVMSetDataLayout(raw, LLVMGetDataLayoutStr(module.raw()));
+        match LLVMLinkModules2(module.raw(), raw) {
+            0 => Ok(()),
+            _ => Err(link_failure("the linker rejects it")),
         }
     }
 }

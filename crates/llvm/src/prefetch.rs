@@ -13,7 +13,8 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::target::{LLVMGetModuleDataLayout, LLVMStoreSizeOfType};
 
-const MASKED_LOAD: &str = "llvm.masked.load.";
+/// Name prefix of the masked load intrinsics.
+pub(crate) const MASKED_LOAD: &str = "llvm.masked.load.";
 /// Bytes of a cache line.
 const LINE: u64 = 64;
 /// Locality operand: keep in all cache levels.
