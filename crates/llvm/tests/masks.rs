@@ -106,6 +106,20 @@ fn masks_of_one_block_stay_what_they_are() {
 }
 
 #[test]
+fn combined_masks_of_several_registers_are_as_wide_as_what_they_guard() {
+    let text = |lanes: u32| {
+        let ty = format!("<{lanes} x i32>");
+        format!(
+            "define {ty} @f({ty} %a, {ty} %b) {{\n  %less = icmp slt {ty} %a, %b\n  %small = icmp ult {ty} %b, splat (i32 9)\n  \
+             %both = and <{lanes} x i1> %less, %small\n  %r = zext <{lanes} x i1> %both to {ty}\n  ret {ty} %r\n}}\n"
+        )
+    };
+    let wide_ands = |lanes, form| count(&formed(&text(lanes), form), "and <16 x i32>");
+    assert_eq!([AVX2, SSE, AVX512].map(|form| wide_ands(16, form)), [1, 1, 0]);
+    assert_eq!(formed(&text(8), AVX2).text(), formed(&text(8), MaskRepresentation::Any).text());
+}
+
+#[test]
 fn who_has_registers_for_masks_keeps_bits_in_them() {
     let form = |name: &str, triple: Option<&str>| {
         MaskRepresentation::of(&Cpu {

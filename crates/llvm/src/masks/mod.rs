@@ -1,7 +1,7 @@
 //! Rewrites masks into the target's mask representation.
 //!
 //! A mask is a vector of `i1`. LLVM legalizes it independently of the vectors that it guards. This pass rewrites
-//! masks that cross blocks, and the masks that they are computed from and with:
+//! masks that cross blocks, those that fill several vector registers, and the masks that they are computed from and with:
 //!
 //! * SSE, AVX2 and NEON have no mask registers: they compare into lanes of all ones or zero, as wide as the compared
 //!   elements, and blend by such lanes. LLVM legalizes the mask to its smallest vector, eight lanes of 16 bits, with a

@@ -1,7 +1,8 @@
 //! Plan of the mask rewrite: masks to rewrite, and the element width that they guard.
 //!
 //! Masks computed from each other form a *web*, which has one width: the most frequent element width that its masks
-//! are compared from, blend, load and store. A web is rewritten if one of its masks is live across blocks.
+//! are compared from, blend, load and store. A web is rewritten if one of its masks is live across blocks. In vector registers it is
+//! rewritten, too, if it computes masks from masks that fill several registers: LLVM would pack both operands, and extend the result.
 
 use super::MaskRepresentation;
 use crate::view::{Bb, Val};
@@ -70,6 +71,7 @@ impl<'m> MaskPlan<'m> {
                     let lives_on = inst.opcode() == Code::LLVMPHI || block_of_inst[&operand] != block;
                     webs.all[web].crosses |= lives_on;
                     if inside {
+                        webs.all[web].combines |= inst.opcode() != Code::LLVMPHI;
                         webs.join(inst, operand);
                     }
                 }
@@ -82,8 +84,13 @@ impl<'m> MaskPlan<'m> {
             .keys()
             .filter_map(|&mask| {
                 let web = webs.of(mask);
-                let width = webs.all[web].width(representation).filter(|_| webs.all[web].crosses)?;
-                (width * mask.ty().count() as u32 >= least_bits).then_some((mask, width))
+                let (web, lanes) = (webs.all[web], mask.ty().count() as u32);
+                let is_packed = |width: u32| match representation {
+                    MaskRepresentation::Elements { register } => web.combines && width * lanes > register,
+                    _ => false,
+                };
+                let width = web.width(representation).filter(|&width| web.crosses || is_packed(width))?;
+                (width * lanes >= least_bits).then_some((mask, width))
             })
             .collect();
         (!widths.is_empty()).then_some(MaskPlan { order, widths })
@@ -99,6 +106,8 @@ impl<'m> MaskPlan<'m> {
 #[derive(Clone, Copy, Default, Debug)]
 struct MaskWeb {
     crosses: bool,
+    /// True if masks are computed from masks.
+    combines: bool,
     /// Number of uses with elements of 8, 16, 32 and 64 bits.
     votes: [u32; 4],
 }
@@ -146,6 +155,7 @@ impl<'m> MaskWebs<'m> {
         if lower != upper {
             self.parents[upper] = lower;
             self.all[lower].crosses |= self.all[upper].crosses;
+            self.all[lower].combines |= self.all[upper].combines;
         }
     }
 
