@@ -123,15 +123,17 @@ impl LoweredAccess {
             let ty = LLVMTypeOf(if writes { LLVMGetOperand(call, 0) } else { call });
             (is_constant(mask) || is_constant(address), LLVMGetElementType(ty), LLVMGetVectorSize(ty))
         };
-        // SAFETY: a live type; only the width of integers is read.
-        let (element, size) = match unsafe { (LLVMGetTypeKind(element), element) } {
-            (LLVMTypeKind::LLVMIntegerTypeKind, ty) => match unsafe { LLVMGetIntTypeWidth(ty) } {
-                8 => ("i8", 1),
-                16 => ("i16", 2),
-                32 => ("i32", 4),
-                64 => ("i64", 8),
-                _ => return None,
-            },
+        // SAFETY: a live type; only an integer is asked for its width.
+        let (kind, width) = unsafe {
+            let kind = LLVMGetTypeKind(element);
+            let is_int = kind == LLVMTypeKind::LLVMIntegerTypeKind;
+            (kind, if is_int { LLVMGetIntTypeWidth(element) } else { 0 })
+        };
+        let (element, size) = match (kind, width) {
+            (LLVMTypeKind::LLVMIntegerTypeKind, 8) => ("i8", 1),
+            (LLVMTypeKind::LLVMIntegerTypeKind, 16) => ("i16", 2),
+            (LLVMTypeKind::LLVMIntegerTypeKind, 32) => ("i32", 4),
+            (LLVMTypeKind::LLVMIntegerTypeKind, 64) => ("i64", 8),
             (LLVMTypeKind::LLVMHalfTypeKind, _) => ("half", 2),
             (LLVMTypeKind::LLVMBFloatTypeKind, _) => ("bfloat", 2),
             (LLVMTypeKind::LLVMFloatTypeKind, _) => ("float", 4),

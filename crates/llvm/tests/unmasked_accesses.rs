@@ -71,7 +71,7 @@ block0:
 /// True if masked accesses to an element are lowered for a CPU.
 fn is_lowered(cpu: &str, element: &str) -> bool {
     let (_, text) = compiled(cpu, element);
-    assert_eq!(text.contains("@heddle.load"), false, "it is inlined: {text}");
+    assert!(!text.contains("@heddle.load"), "it is inlined: {text}");
     !text.contains("@llvm.masked")
 }
 
