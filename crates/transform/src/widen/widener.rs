@@ -80,10 +80,12 @@ pub(super) struct Widener<'a> {
     pub(super) row_masks: FxHashMap<(Value, u32), AvailableValues>,
     /// Rows in registers.
     pub(super) loaded_rows: LoadedRows,
+    /// Memory for the vectors of loops over lanes, by slot and type.
+    pub(super) lane_memory: FxHashMap<(usize, Type), Value>,
     /// Per block: its first active lane.
     first: SecondaryMap<Block, Option<Value>>,
     origins: SecondaryMap<Origin, Option<Origin>>,
-    origin: Origin,
+    pub(super) origin: Origin,
     cfg: Cfg,
     cycles: CycleForest,
     pub(super) dominators: DominatorTree,
@@ -134,6 +136,7 @@ impl<'a> Widener<'a> {
             conditions: FxHashMap::default(),
             row_masks: FxHashMap::default(),
             loaded_rows: LoadedRows::default(),
+            lane_memory: FxHashMap::default(),
             first: SecondaryMap::new(),
             origins: SecondaryMap::new(),
             origin: Origin::NONE,
