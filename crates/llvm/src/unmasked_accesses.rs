@@ -173,9 +173,8 @@ impl LoweredAccess {
 lane:
   %left = phi i{lanes} [ %bits, %some ], [ %rest, %lane ]
   %index = call i{lanes} @llvm.cttz.i{lanes}(i{lanes} %left, i1 true)
-  %number = zext i{lanes} %index to i64
-  %from = getelementptr {element}, ptr {from}, i64 %number
-  %to = getelementptr {element}, ptr {to}, i64 %number
+  %from = getelementptr {element}, ptr {from}, i{lanes} %index
+  %to = getelementptr {element}, ptr {to}, i{lanes} %index
   %moved = load {element}, ptr %from, align {}
   store {element} %moved, ptr %to, align {}
   %below = add i{lanes} %left, -1
