@@ -175,12 +175,16 @@ fn few_trips(func: &Function, header: Block, blocks: &[Block]) -> Option<u32> {
         let first =
             incoming().find(|(from, _)| !blocks.contains(from)).and_then(|(_, value)| number(value))?;
         let (latch, next) = incoming().find(|(from, _)| blocks.contains(from))?;
-        let step = func.inst(func.def_inst(next)?);
-        let counts = step.op == Op::Add && func.result(phi) == Some(step.args[0]);
+        let add = func.inst(func.def_inst(next)?);
+        if add.op != Op::Add || func.result(phi) != Some(add.args[0]) {
+            return None;
+        }
+        let step = number(add.args[1]).filter(|&step| step > 0)?;
         let condition = *func.inst(func.terminator(latch)?).args.first()?;
         let compared = func.inst(func.def_inst(condition)?);
-        let ends = compared.op == Op::Icmp && compared.args[0] == next;
-        let step = number(step.args[1]).filter(|&step| counts && ends && step > 0)?;
+        if compared.op != Op::Icmp || compared.args[0] != next {
+            return None;
+        }
         number(compared.args[1])?.checked_sub(first).map(|distance| distance.div_ceil(step))
     });
     trips.filter(|trips| (1..=MAX_STRIP).contains(trips)).map(|trips| trips as u32)
