@@ -387,7 +387,8 @@ impl RepSolver<'_> {
         match self.operand_rep(address) {
             None | Some(ValueRep::UNIFORM) => ValueRep::UNIFORM,
             _ if self.rebased.contains(address) => ValueRep::Vector,
-            Some(_) if self.facts.shape(address).is_uniform() => ValueRep::UNIFORM,
+            // Where no lane is active, shapes say what they like, whatever the operations of a scalar say.
+            Some(ValueRep::Vector) if self.facts.shape(address).is_uniform() => ValueRep::UNIFORM,
             Some(_) => ValueRep::Vector,
         }
     }
