@@ -11,8 +11,8 @@ static void eat(const void *data, size_t bytes) {
 
 #define LEVEL _Pragma("clang loop vectorize(assume_safety)")
 
-#define PRODUCTS(name, type, size)                                                                                     \
-  static type name##_a[COUNT][size][size], name##_b[COUNT][size][size], name##_out[COUNT][size][size];                 \
+/// A product of each pair of matrices; `other` is the element of the second one for a column and a term.
+#define PRODUCT(name, type, size, start, other)                                                                        \
   __attribute__((noinline)) static void name(long count, type(*restrict out)[size][size],                              \
                                              const type (*restrict a)[size][size], const type (*restrict b)[size][size]) { \
     LEVEL                                                                                                              \
@@ -21,27 +21,16 @@ static void eat(const void *data, size_t bytes) {
       for (long i = 0; i < size; i++)                                                                                  \
         LEVEL                                                                                                          \
         for (long j = 0; j < size; j++) {                                                                              \
-          type sum = 0;                                                                                                \
+          type sum = start;                                                                                            \
           for (long k = 0; k < size; k++)                                                                              \
-            sum += a[m][i][k] * b[m][k][j];                                                                            \
-          out[m][i][j] = sum;                                                                                          \
-        }                                                                                                              \
-  }                                                                                                                    \
-  __attribute__((noinline)) static void name##_transposed(long count, type(*restrict out)[size][size],                 \
-                                                          const type (*restrict a)[size][size],                        \
-                                                          const type (*restrict b)[size][size]) {                      \
-    LEVEL                                                                                                              \
-    for (long m = 0; m < count; m++)                                                                                   \
-      LEVEL                                                                                                            \
-      for (long i = 0; i < size; i++)                                                                                  \
-        LEVEL                                                                                                          \
-        for (long j = 0; j < size; j++) {                                                                              \
-          type sum = 1;                                                                                                \
-          for (long k = 0; k < size; k++)                                                                              \
-            sum += a[m][i][k] * b[m][j][k];                                                                            \
+            sum += a[m][i][k] * other;                                                                                 \
           out[m][i][j] = sum;                                                                                          \
         }                                                                                                              \
   }
+#define PRODUCTS(name, type, size)                                                                                     \
+  static type name##_a[COUNT][size][size], name##_b[COUNT][size][size], name##_out[COUNT][size][size];                 \
+  PRODUCT(name, type, size, 0, b[m][k][j])                                                                             \
+  PRODUCT(name##_transposed, type, size, 1, b[m][j][k])
 PRODUCTS(floats_2, float, 2)
 PRODUCTS(ints_3, int, 3)
 PRODUCTS(floats_4, float, 4)

@@ -232,7 +232,8 @@ bool keep_levels(Function &function) {
   bool is_changed = false;
   for (Loop *loop : loops.getLoopsInPreorder()) {
     Loop *outer = loop->getParentLoop();
-    if (!outer || !is_marked(*outer) || !is_marked(*loop) || has_hint_of(loop->getLoopID(), unroll_hints))
+    bool is_level = (outer && is_marked(*outer)) || any_of(*loop, [](const Loop *inner) { return is_marked(*inner); });
+    if (!is_level || !is_marked(*loop) || has_hint_of(loop->getLoopID(), unroll_hints))
       continue;
     addStringMetadataToLoop(loop, "llvm.loop.unroll.disable", 1);
     addStringMetadataToLoop(loop, kept_hint);

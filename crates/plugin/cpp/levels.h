@@ -18,7 +18,7 @@ llvm::SmallVector<llvm::Loop *> choose_levels(llvm::Loop &nest, const llvm::Loop
 /// the only loop in the outer one.
 std::pair<llvm::Loop *, llvm::Loop *> tensor_levels(llvm::Loop &level, llvm::ScalarEvolution &evolution);
 
-/// Keeps LLVM from unrolling marked loops of marked loops before one of them is chosen. True if there are any.
+/// Keeps LLVM from unrolling the levels of nests of marked loops before one of them is chosen. True if there are any.
 bool keep_levels(llvm::Function &function);
 
 /// Lets LLVM unroll a level that was kept, if it was. True if it was.

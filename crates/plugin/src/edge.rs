@@ -108,28 +108,17 @@ pub unsafe extern "C" fn heddle_vectorize_loops(
             // SAFETY: the caller's promise.
             let [name, cpu, features] =
                 unsafe { [text(request.name), text(request.cpu), text(request.features)] };
-            let CLoopRequest {
-                width,
-                is_parallel,
-                interleaved,
-                is_nest,
-                inner_width,
-                outer_trips,
-                inner_trips,
-                ..
-            } = *request;
-            let (is_parallel, is_nest) = (is_parallel != 0, is_nest != 0);
             PluginLoopRequest {
                 name,
                 cpu,
                 features,
-                width,
-                is_parallel,
-                interleaved,
-                is_nest,
-                inner_width,
-                outer_trips,
-                inner_trips,
+                width: request.width,
+                is_parallel: request.is_parallel != 0,
+                interleaved: request.interleaved,
+                is_nest: request.is_nest != 0,
+                inner_width: request.inner_width,
+                outer_trips: request.outer_trips,
+                inner_trips: request.inner_trips,
             }
         })
         .collect();
