@@ -1,4 +1,4 @@
-//! What packages are linked with beyond a build: archives of Debian, and for aarch64 its cross compiler and libraries below target/aarch64.
+//! Libraries that packages are linked with beyond a build: archives of Debian, and for aarch64 its cross compiler and libraries below target/aarch64.
 
 use crate::machine::MachineKind;
 use crate::run::{XtaskResult, at, fail, fresh, pass, printed, program, runs, target, write};

@@ -1,4 +1,4 @@
-//! What Heddle is good for, on one screen: `./x demo`.
+//! Demonstrations on one screen: `./x demo`.
 
 use crate::builds::{build_installed, link, link_cuda, tool};
 use crate::run::{

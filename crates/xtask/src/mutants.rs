@@ -58,7 +58,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// Brings one file of the copy up to date. What did not change is not built again: a woven file whose original is the source stays.
-/// What an earlier run wove in another crate goes.
+/// Text that an earlier run wove into another crate is removed.
 fn update(source: &Path, into: &Path) -> XtaskResult {
     let kept = original(into);
     if kept.exists() {

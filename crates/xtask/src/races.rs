@@ -16,7 +16,7 @@ pub(crate) struct RacesArguments {
     threads: u32,
 }
 
-/// What the sanitizer leaves out. LLVM's library is not built with it: it sees one half of what that does with locks. Nor does it
+/// Reports that the sanitizer suppresses. LLVM's library is not built with it: it sees one half of what that does with locks. Nor does it
 /// know that a thread has ended before its own memory is freed by the one that lets go of it.
 const SUPPRESSIONS: &str = "\
 called_from_lib:libLLVM
