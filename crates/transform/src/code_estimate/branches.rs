@@ -313,8 +313,7 @@ block1:
   br block2
 block2:
   v4 = phi i32 [block1: 0], [block2: v6]
-  v8 = splat <8 x i32>, v4
-  v5 = mul v8, v8
+  v5 = fma v1, v1, v1
   v6 = add v4, 1
   v7 = icmp ult v6, v2
   br v7, block2, block3
@@ -349,8 +348,7 @@ block1:
   br block2
 block2:
   v4 = phi i32 [block1: 0], [block2: v6]
-  v8 = splat <8 x i32>, v4 at file0:2:1
-  v5 = mul v8, v8 at file0:2:1
+  v5 = fma v1, v1, v1 at file0:2:1
   v6 = add v4, 1 at file0:2:1
   v7 = icmp ult v6, v2 at file0:2:1
   br v7, block2, block3 at file0:2:1
