@@ -195,7 +195,7 @@ pub(crate) fn forced() -> XtaskResult {
         say(format!("forced: {variable}={value}"));
         let mut test = cargo("test");
         test.args(["--release", "--quiet", "-p", "heddle-opencl", "--test", "driver"]);
-        // What reports say of choices is not the same, nor is what the tests of forcing force.
+        // Reports name the choices, and the tests of forcing force choices of their own.
         pass(test.args(["--", "--skip", "reports::", "--skip", "forced::"]).env(variable, value))?;
     }
     Ok(())

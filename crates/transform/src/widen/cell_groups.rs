@@ -57,7 +57,7 @@ pub(super) struct CellGroup {
 pub(super) struct CellGroups {
     all: Vec<CellGroup>,
     of: FxHashMap<Inst, u32>,
-    /// Remarks on the groups that were considered.
+    /// Remarks on the groups.
     pub(super) remarks: Vec<Remark>,
 }
 
@@ -128,7 +128,10 @@ impl CellGroups {
         let Some(together) = group.cost(&options.target) else { return };
         let number = group.members.len();
         let separate = rows.separate_load_cost(steps, group.scalar, &options.target) * number as u32;
-        let pays = together < separate;
+        // Loads that stay apart have remarks of their own.
+        if together >= separate {
+            return;
+        }
         let cells = group.cells.end - group.cells.start;
         let lowering = AccessLowering {
             accesses: number,
@@ -136,14 +139,10 @@ impl CellGroups {
             objects: Vec::new(),
             lowering: format!("{cells} cells loaded once"),
             condition: String::new(),
-            is_chosen: pays,
+            is_chosen: true,
             costs: Some(LoweringCosts { together, separate, target: options.target.name, times: 1 }),
         };
         let GroupMember { inst, address, .. } = group.members[0];
-        // Loads that stay apart have remarks of their own.
-        if !pays {
-            return;
-        }
         let diagnostic = access_remark(func, inst, address, lowering);
         self.remarks.push(Remark { kind: RemarkKind::Cells, accesses: number, diagnostic });
         let at = self.all.len() as u32;
@@ -268,8 +267,7 @@ impl CellGroup {
 fn permutes_of(sources: usize, scalar: Scalar, target: &TargetInfo) -> u32 {
     let has_all = target.vector_bits >= 512;
     match (sources, scalar.bytes()) {
-        (1, _) if has_all => 1,
-        (_, _) if has_all => 1,
+        _ if has_all => 1,
         (1, 4..) => 1,
         (1, _) => 3,
         (_, 4..) => 3,

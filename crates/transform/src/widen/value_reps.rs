@@ -387,7 +387,7 @@ impl RepSolver<'_> {
         match self.operand_rep(address) {
             None | Some(ValueRep::UNIFORM) => ValueRep::UNIFORM,
             _ if self.rebased.contains(address) => ValueRep::Vector,
-            // Where no lane is active, shapes say what they like, whatever the operations of a scalar say.
+            // In code that no lane runs, the shape of an address may contradict the operations that compute it.
             Some(ValueRep::Vector) if self.facts.shape(address).is_uniform() => ValueRep::UNIFORM,
             Some(_) => ValueRep::Vector,
         }
