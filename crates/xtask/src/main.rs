@@ -19,6 +19,8 @@ mod gpu;
 mod bench;
 mod demo;
 mod try_programs;
+mod conformance;
+mod conformance_output;
 mod install;
 mod machine;
 mod cross;

@@ -2,6 +2,7 @@
 
 use crate::bench::{BenchArguments, bench};
 use crate::check::{CheckArguments, check};
+use crate::conformance::{ConformanceArguments, conformance};
 use crate::coverage::{CoveredInterface, coverage};
 use crate::demo::{Demonstration, demo};
 use crate::fuzz::{FuzzVerbArguments, fuzz};
@@ -74,6 +75,9 @@ pub(crate) enum XtaskVerb {
         #[command(subcommand)]
         tried: TriedProgram,
     },
+    /// Build Khronos' OpenCL-CTS from a checkout, run its tests on the OpenCL driver, and list what passed, failed, crashed, timed out and
+    /// was skipped (cmake, spirv-tools; output: target/conformance)
+    Conformance(ConformanceArguments),
     /// Bring what `bench opencl` and `bench tensor` compare with (Debian, Python and PyPI)
     ///
     /// PoCL is a Debian package (root or sudo); Intel's runtime and OpenBLAS land below target/tools.
@@ -151,6 +155,7 @@ pub(crate) fn run_verb(verb: Option<XtaskVerb>) -> XtaskResult {
         XtaskVerb::Bench(arguments) => bench(&arguments),
         XtaskVerb::Demo { which } => demo(which),
         XtaskVerb::Try { tried } => try_program(&tried, &caller),
+        XtaskVerb::Conformance(arguments) => conformance(&arguments, &caller),
         XtaskVerb::Peers => tools::peers(),
         XtaskVerb::Ptxas => tools::ptxas(),
         XtaskVerb::Install(arguments) => install(&arguments, &caller),
@@ -191,6 +196,8 @@ mod tests {
             "./x bench opencl --resume",
             "./x bench --resume opencl",
             "./x bench cuda drivers axpy",
+            "./x conformance DIR",
+            "./x conformance DIR --only images --only api --test read --jobs 2 --seconds 60 --wimpy --resume --build B",
             "./x coverage",
             "./x coverage opencl-api",
             "./x demo",
@@ -212,6 +219,8 @@ mod tests {
             "./x nothing",
             "./x build now",
             "./x fuzz --minutes many",
+            "./x conformance",
+            "./x conformance DIR --jobs 0",
             "./x coverage c",
             "./x demo opencl",
             "./x gpu --fast",
