@@ -24,6 +24,9 @@ pub(crate) struct BenchArguments {
     /// Go on with what a run that was cut off has measured (`opencl`)
     #[arg(long)]
     resume: bool,
+    /// Make few launches, on one thread only (`forms`)
+    #[arg(long)]
+    quick: bool,
 }
 
 fn folder() -> PathBuf {
@@ -44,11 +47,12 @@ pub(crate) fn bench(arguments: &BenchArguments) -> XtaskResult {
         "ufuncs" => ufuncs(words)?,
         "packages" => packages()?,
         _ => {
-            if name == "loops" || name.starts_with("opencl") {
+            if name == "loops" || name == "forms" || name.starts_with("opencl") {
                 build_installed()?;
             }
             let mut command = tool("bench")?;
             command.arg(name).args(words).args(arguments.resume.then_some("--resume"));
+            command.args(arguments.quick.then_some("--quick"));
             command
         }
     };

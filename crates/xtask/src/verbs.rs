@@ -195,6 +195,7 @@ mod tests {
             "./x fuzz cuda --count 5",
             "./x bench opencl --resume",
             "./x bench --resume opencl",
+            "./x bench forms stencil5 --quick",
             "./x bench cuda drivers axpy",
             "./x conformance DIR",
             "./x conformance DIR --only images --only api --test read --jobs 2 --seconds 60 --wimpy --resume --build B",

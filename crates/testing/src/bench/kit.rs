@@ -191,6 +191,7 @@ pub struct BenchReport {
     /// The family that alone is measured, and whether there is one of this name.
     only: Option<(String, bool)>,
     resumes: bool,
+    is_quick: bool,
 }
 
 impl BenchReport {
@@ -202,6 +203,16 @@ impl BenchReport {
     /// Returns the report with resumption from an interrupted run enabled.
     pub fn resuming(self) -> BenchReport {
         BenchReport { resumes: true, ..self }
+    }
+
+    /// Returns the report with few launches for each measurement.
+    pub fn quick(self) -> BenchReport {
+        BenchReport { is_quick: true, ..self }
+    }
+
+    /// True if each measurement is to take few launches.
+    pub fn is_quick(&self) -> bool {
+        self.is_quick
     }
 
     /// True if kept measurements are to be resumed.

@@ -11,6 +11,7 @@ mod compile;
 mod in_process;
 mod cost;
 pub(crate) mod divergence;
+mod form_template;
 mod images;
 mod interp;
 mod ir;
@@ -21,6 +22,7 @@ mod native;
 mod opencl;
 mod opencl_choice;
 mod opencl_first;
+mod opencl_forms;
 mod programs;
 pub(crate) mod ptx;
 mod tensor;
@@ -95,6 +97,11 @@ pub const BENCHES: &[Benchmark] = &[
         name: "unseen",
         about: "the same of 72 kernels that nobody tuned for, as applications write them",
         run: opencl_first::run_unseen,
+    },
+    Benchmark {
+        name: "forms",
+        about: "computations in each form that a kernel can have, next to the best form and beside the same; --quick: few launches",
+        run: opencl_forms::run,
     },
     Benchmark {
         name: "choice",

@@ -162,7 +162,7 @@ impl ChoiceRow {
 }
 
 /// Returns the figure below which this share of the figures lies.
-fn quantile(figures: &[f64], share: f64) -> f64 {
+pub(super) fn quantile(figures: &[f64], share: f64) -> f64 {
     let mut figures = figures.to_vec();
     figures.sort_by(f64::total_cmp);
     let at = (share * figures.len() as f64).ceil() as usize;

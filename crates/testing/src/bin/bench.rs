@@ -1,5 +1,5 @@
 //! `bench NAME` runs a benchmark, `bench NAME FAMILY` its growth on one family of programs, `bench` lists them;
-//! `--resume` continues an interrupted run. Exit code 1 means wrong results, 2 an unknown name.
+//! `--resume` continues an interrupted run, `--quick` makes few launches. Exit code 1 means wrong results, 2 an unknown name.
 #![forbid(unsafe_code)]
 
 use heddle_testing::bench::BENCHES;
@@ -9,9 +9,12 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut names: Vec<String> = std::env::args().skip(1).collect();
-    let count = names.len();
-    names.retain(|name| name != "--resume");
-    let resumes = names.len() < count;
+    let mut take = |option: &str| {
+        let count = names.len();
+        names.retain(|name| name != option);
+        names.len() < count
+    };
+    let (resumes, is_quick) = (take("--resume"), take("--quick"));
     let list = || {
         let width = BENCHES.iter().map(|bench| bench.name.len()).max().unwrap_or(0);
         BENCHES.iter().map(|bench| format!("{:width$}  {}\n", bench.name, bench.about)).collect::<String>()
@@ -24,7 +27,7 @@ fn main() -> ExitCode {
         [name] => (name, None),
         [name, family] => (name, Some(family.clone())),
         _ => {
-            eprint!("usage: bench [NAME [FAMILY]] [--resume]\n\n{}", list());
+            eprint!("usage: bench [NAME [FAMILY]] [--resume] [--quick]\n\n{}", list());
             return ExitCode::from(2);
         }
     };
@@ -35,6 +38,9 @@ fn main() -> ExitCode {
     let mut report = BenchReport::on(family);
     if resumes {
         report = report.resuming();
+    }
+    if is_quick {
+        report = report.quick();
     }
     (bench.run)(&mut report);
     if report.finish() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

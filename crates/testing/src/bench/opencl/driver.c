@@ -5,6 +5,9 @@
 //   driver first FOLDER NAME SIZE
 //                               building and the first launches: one line for building, one for each count of launches;
 //                               NAME may be `unseen/FILE.cl:KERNEL`, too
+//   driver form FOLDER FILE.cl:KERNEL SETTLING BUDGET
+//                               a kernel with a line as those of `unseen/`: building and the first ten launches, the result, and the
+//                               shortest launch within a budget after some time; milliseconds of the processor
 //   driver limits               what this core does at most: GB/s within the cache and beyond, Gflop/s
 //   driver list                 names of workloads, and whether each has a large size
 //
@@ -275,17 +278,58 @@ static void first(const struct workload *workload, const char *folder, int is_la
     printf("worst;%.3e\n", workload->worst(&run));
 }
 
-static int first_unseen(const char *folder, const char *name) {
-  char file[256], line[1024];
+static int described(const char *folder, const char *name, char file[256], char line[1024]) {
   const char *colon = strchr(name, ':');
   if (!colon)
     return 0;
-  snprintf(file, sizeof file, "%.*s", (int)(colon - name), name);
-  char *source = source_of(folder, file);
-  if (!unseen_line(source, colon + 1, line))
+  snprintf(file, 256, "%.*s", (int)(colon - name), name);
+  return unseen_line(source_of(folder, file), colon + 1, line);
+}
+
+static int first_unseen(const char *folder, const char *name) {
+  char file[256], line[1024];
+  if (!described(folder, name, file, line))
     return 0;
-  const struct workload workload = {.name = name, .file = file, .kernels = {colon + 1}};
+  const struct workload workload = {.name = name, .file = file, .kernels = {strchr(name, ':') + 1}};
   first(&workload, folder, 0, line);
+  return 1;
+}
+
+// Prints building and the first ten launches, a sum and the norm of the results of the first launch, and the shortest launch
+// within a budget of milliseconds after others have settled: times by the clock on the wall and of the processor.
+static int form(const char *folder, const char *name, double settling, double budget) {
+  char file[256], line[1024], platform[256] = "";
+  if (!described(folder, name, file, line))
+    return 0;
+  const struct workload workload = {.name = name, .file = file, .kernels = {strchr(name, ':') + 1}, .launch = unseen_launch};
+  struct run run = {0};
+  open_device(&run, platform);
+  char *source = source_of(folder, file);
+  double start = processor(), start_wall = wall(), waited = 0.0, waited_wall = 0.0, check[2], took[2];
+  build(&run, &workload, source);
+  for (int launch = 0; launch <= 10; launch++) {
+    // Making data and reading results is not counted.
+    double other = own_processor(), other_wall = wall();
+    if (launch == 0)
+      unseen_prepare(&run, line);
+    if (launch == 1)
+      unseen_check(&run, check);
+    waited += own_processor() - other;
+    waited_wall += wall() - other_wall;
+    if (launch < 10)
+      once(&run, &workload, took);
+  }
+  printf("first;%.9f;%.9f\ncheck;%.9e;%.9e\n", wall() - start_wall - waited_wall, processor() - start - waited, check[0],
+         check[1]);
+  for (double spent = 0.0; spent < settling * 1e-3; spent += took[1])
+    once(&run, &workload, took);
+  double least[2] = {INFINITY, INFINITY};
+  for (double spent = 0.0; spent < budget * 1e-3; spent += took[1]) {
+    once(&run, &workload, took);
+    for (int i = 0; i < 2; i++)
+      least[i] = fmin(least[i], took[i]);
+  }
+  printf("last;%.9f;%.9f\n", least[0], least[1]);
   return 1;
 }
 
@@ -376,6 +420,9 @@ int main(int count, char **arguments) {
     }
   if (count == 5 && !strcmp(arguments[1], "first") && first_unseen(arguments[2], arguments[3]))
     return 0;
+  if (count == 6 && !strcmp(arguments[1], "form") &&
+      form(arguments[2], arguments[3], atof(arguments[4]), atof(arguments[5])))
+    return 0;
   if (count == 4 && strcmp(arguments[1], "start") && serve_unseen(arguments[1], arguments[2]))
     return 0;
   int starts = count == 4 && !strcmp(arguments[1], "start");
@@ -390,6 +437,6 @@ int main(int count, char **arguments) {
     }
   }
   fprintf(stderr, "usage: driver FOLDER NAME SIZE, driver start FOLDER NAME, driver first FOLDER NAME SIZE, "
-                  "driver limits, driver list\n");
+                  "driver form FOLDER NAME SETTLING BUDGET, driver limits, driver list\n");
   return 2;
 }

@@ -134,6 +134,20 @@ void unseen_launch(struct run *run) {
        "clEnqueueNDRangeKernel");
 }
 
+// Returns an element of an output.
+static double element_of(const char *data, char kind, size_t i) {
+  switch (kind) {
+  case 'F':
+    return ((const float *)data)[i];
+  case 'D':
+    return ((const double *)data)[i];
+  case 'B':
+    return ((const unsigned char *)data)[i];
+  default:
+    return ((const unsigned *)data)[i];
+  }
+}
+
 double unseen_sum(struct run *run) {
   struct unseen *own = run->own;
   double sum = 0.0;
@@ -141,24 +155,29 @@ double unseen_sum(struct run *run) {
     char *data = fresh(own->bytes[at]);
     read_out(run, own->output[at], data, own->bytes[at]);
     size_t count = own->bytes[at] / width_of(own->kind[at]);
-    for (size_t i = 0; i < count; i++) {
-      double weight = 1.0 + (double)(i % 7);
-      switch (own->kind[at]) {
-      case 'F':
-        sum += weight * ((float *)data)[i];
-        break;
-      case 'D':
-        sum += weight * ((double *)data)[i];
-        break;
-      case 'B':
-        sum += weight * ((unsigned char *)data)[i];
-        break;
-      default:
-        sum += weight * ((unsigned *)data)[i];
-        break;
-      }
-    }
+    for (size_t i = 0; i < count; i++)
+      sum += (1.0 + (double)(i % 7)) * element_of(data, own->kind[at], i);
     free(data);
   }
   return sum;
+}
+
+// Exchanged elements and single wrong ones change this sum by more than rounding does.
+void unseen_check(struct run *run, double out[2]) {
+  struct unseen *own = run->own;
+  double sum = 0.0, squares = 0.0;
+  for (int at = 0; at < own->outputs; at++) {
+    char *data = fresh(own->bytes[at]);
+    read_out(run, own->output[at], data, own->bytes[at]);
+    size_t count = own->bytes[at] / width_of(own->kind[at]);
+    for (size_t i = 0; i < count; i++) {
+      double value = element_of(data, own->kind[at], i);
+      unsigned weight = (unsigned)i * 2654435761u;
+      sum += ((weight ^ weight >> 15) % 2001 / 1000.0 - 1.0) * value;
+      squares += value * value;
+    }
+    free(data);
+  }
+  out[0] = sum;
+  out[1] = sqrt(squares);
 }
