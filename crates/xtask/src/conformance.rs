@@ -26,7 +26,7 @@ use std::time::Instant;
 /// Arguments of `./x conformance`.
 #[derive(Args, Debug)]
 pub(crate) struct ConformanceArguments {
-    /// Checkout of OpenCL-CTS; those of OpenCL-Headers and SPIRV-Headers are in it, or next to it, unless Debian's headers do
+    /// Checkout of OpenCL-CTS; those of OpenCL-Headers and SPIRV-Headers are in it, or next to it
     #[arg(value_name = "DIR")]
     suite: PathBuf,
     /// Only programs with this word in their path; may be given again
@@ -44,7 +44,8 @@ pub(crate) struct ConformanceArguments {
     /// Run the suite's short form of long tests (of mathematical functions, conversions and others)
     #[arg(long)]
     wimpy: bool,
-    /// Folder with the suite's build, which is made if it is missing (default: target/conformance/build)
+    /// Folder with the suite's build, which is made if it is missing (default: target/conformance/build); one that is there stays
+    /// configured as it is
     #[arg(long, value_name = "DIR")]
     build: Option<PathBuf>,
     /// Keep the results of a run that was cut off
@@ -159,8 +160,8 @@ impl SuiteTools {
                 missing.push(format!("the program {tool}: apt-get install {package}"));
             }
         }
-        let opencl = [folders("OpenCL-Headers"), vec!["/usr/include".into()]].concat();
-        let opencl = folder_with(&opencl, "CL/cl.h").unwrap_or_else(|| {
+        // Headers of Debian 12 lack names that the suite uses.
+        let opencl = folder_with(&folders("OpenCL-Headers"), "CL/cl.h").unwrap_or_else(|| {
             missing.push("OpenCL's headers: clone KhronosGroup/OpenCL-Headers next to the suite".into());
             PathBuf::new()
         });
@@ -201,7 +202,9 @@ impl SuiteTools {
             define("SPIRV_INCLUDE_DIR", &self.spirv),
             "-DOPENCL_LIBRARIES=OpenCL".into(),
         ]);
-        pass(configure.stdout(Stdio::null()))?;
+        if !build.join("CMakeCache.txt").exists() {
+            pass(configure.stdout(Stdio::null()))?;
+        }
         printed(program("cmake", ["--build"]).arg(build).args(["--target", "help"]))
     }
 
@@ -212,12 +215,9 @@ impl SuiteTools {
         make.args(programs.iter().map(SuiteProgram::name)).arg("--");
         make.args(if build.join("build.ninja").exists() { ["-k", "0"].as_slice() } else { &["-k"] });
         if run(&mut make).is_err() {
-            say(format!(
-                "not all programs of the suite are built with the headers in {} and {}: if these are too old, clone \
-                 KhronosGroup/OpenCL-Headers and KhronosGroup/SPIRV-Headers next to the suite",
-                self.opencl.display(),
-                self.spirv.display()
-            ));
+            say(
+                "not all programs of the suite are built: its sources and the headers may be of different dates",
+            );
         }
         Ok(())
     }
@@ -254,7 +254,8 @@ impl SuiteRun {
     fn command(&self, program_of_suite: &SuiteProgram, seconds: u32) -> Command {
         let path = self.program_path(program_of_suite);
         let mut command = program("nice", ["-n", "10", "timeout", "--kill-after=5"]);
-        command.arg(seconds.to_string()).arg(&path);
+        // Lines that a crash or the limit would leave in a buffer say where the test was.
+        command.arg(seconds.to_string()).args(["stdbuf", "-oL"]).arg(&path);
         command.current_dir(path.parent().unwrap_or(&self.build));
         command.env("OCL_ICD_VENDORS", self.output.join("vendors"));
         command.env("HEDDLE_CACHE_DIR", self.output.join("cache")).env_remove("CL_WIMPY_MODE");

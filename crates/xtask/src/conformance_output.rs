@@ -48,7 +48,7 @@ pub(crate) struct TestResult {
     pub(crate) test: String,
     pub(crate) outcome: TestOutcome,
     pub(crate) seconds: f64,
-    /// First message of a failure, or the reason of a skip; may be empty.
+    /// First message of a failure, last line before a limit, or reason of a skip; may be empty.
     pub(crate) message: String,
 }
 
@@ -136,7 +136,8 @@ pub(crate) fn judge_test(
     text: &str,
 ) -> (TestOutcome, String) {
     if is_late && (code == Some(124) || signal.is_some() || code == Some(137)) {
-        return (TestOutcome::TimedOut, String::new());
+        let line = text.lines().map(str::trim).rfind(|line| !line.is_empty());
+        return (TestOutcome::TimedOut, shortened(line.unwrap_or_default()));
     }
     // A shell and `timeout` tell of a signal by a code above 128.
     let signal = signal.or(code.filter(|code| (129..160).contains(code)).map(|code| code - 128));
@@ -228,7 +229,8 @@ mod tests {
 
     #[test]
     fn late_tests_time_out() {
-        assert_eq!(judge_test("a", Some(124), None, true, "a...\n").0, TestOutcome::TimedOut);
+        let late = judge_test("a", Some(124), None, true, "a...\nrow 3\n\n");
+        assert_eq!(late, (TestOutcome::TimedOut, "row 3".into()));
         assert_eq!(judge_test("a", None, Some(9), true, "a...\n").0, TestOutcome::TimedOut);
         // The code of a program that ended in time is its own.
         assert_eq!(judge_test("a", Some(124), None, false, "a...\n").0, TestOutcome::Failed);
