@@ -176,6 +176,7 @@ static void contexts(struct setting s) {
   CHECK(clGetDeviceInfo(s.device, CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED, sizeof text, text, NULL));
   int at[4], end = 0;
   EXPECT(sscanf(text, "v%4d-%2d-%2d-%2d%n", at, at + 1, at + 2, at + 3, &end) == 4 && end == 14 && !text[14]);
+  EXPECT(at[1] >= 1 && at[1] <= 12 && at[2] >= 1 && at[2] <= 31);
 }
 
 // A helper takes a struct by value in a loop with a barrier: the copy is one object, not one of each iteration.

@@ -79,6 +79,7 @@ static void kernels(struct setting s, cl_program p) {
   CODE(clSetKernelArg(k, 0, sizeof buffer, &buffer), CL_INVALID_MEM_OBJECT);
   CODE(clSetKernelArg(k, 0, sizeof t, &t), CL_INVALID_MEM_OBJECT);
   CODE(clSetKernelArg(k, 2, sizeof a, &a), CL_INVALID_SAMPLER);
+  CODE(clSetKernelArg(k, 2, sizeof t, NULL), CL_INVALID_SAMPLER);
   CODE(clSetKernelArg(k, 2, 4, &t), CL_INVALID_ARG_SIZE);
   CODE(clSetKernelArgSVMPointer(k, 0, out), CL_INVALID_ARG_VALUE);
   size_t n[2] = {W, H}, whole[3] = {W, H, 1};

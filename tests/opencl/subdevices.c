@@ -98,7 +98,7 @@ static void domains(struct setting s, cl_uint units) {
   for (int i = 0; i < 2; i++) {
     cl_device_partition_property list[] = {CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, (cl_device_partition_property)names[i], 0};
     if (!(known & names[i])) {
-      CODE(clCreateSubDevices(s.device, list, 64, parts, NULL), CL_DEVICE_PARTITION_FAILED);
+      CODE(clCreateSubDevices(s.device, list, 64, parts, NULL), CL_INVALID_VALUE);
       continue;
     }
     CHECK(clCreateSubDevices(s.device, list, 64, parts, &count));
@@ -130,7 +130,9 @@ static void errors(struct setting s, cl_uint units) {
       {CL_DEVICE_PARTITION_EQUALLY_EXT, 1, 0}, {CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, 0, 0}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) CODE(clCreateSubDevices(s.device, wrong[i], 64, parts, &count), CL_INVALID_VALUE);
   cl_device_partition_property large[] = {CL_DEVICE_PARTITION_EQUALLY, units + 1, 0};
-  CODE(clCreateSubDevices(s.device, large, 64, parts, &count), CL_DEVICE_PARTITION_FAILED);
+  CODE(clCreateSubDevices(s.device, large, 64, parts, &count), CL_INVALID_DEVICE_PARTITION_COUNT);
+  cl_device_partition_property whole[] = {CL_DEVICE_PARTITION_EQUALLY, units, 0};
+  CODE(clCreateSubDevices(s.device, whole, 64, parts, &count), CL_DEVICE_PARTITION_FAILED);
   cl_device_partition_property counts[][4] = {{CL_DEVICE_PARTITION_BY_COUNTS, 1, units, 0}, {CL_DEVICE_PARTITION_BY_COUNTS, 1, -1, 0},
                                               {CL_DEVICE_PARTITION_BY_COUNTS, units + 1, 0, 0}, {CL_DEVICE_PARTITION_BY_COUNTS, 0, 0, 0}};
   for (int i = 0; i < 4; i++) CODE(clCreateSubDevices(s.device, counts[i], 64, parts, &count), CL_INVALID_DEVICE_PARTITION_COUNT);

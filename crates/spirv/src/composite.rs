@@ -6,6 +6,9 @@ use crate::function::FunctionWriter;
 use crate::types::SpirvTypeKind;
 use spirv::Op;
 
+/// Limit of parts that a logical copy writes one by one.
+const LOGICAL_PARTS: u64 = 4096;
+
 impl FunctionWriter<'_, '_> {
     pub(crate) fn construct(&mut self, inst: &SpirvInst<'_>, op: Op) -> SpirvResult<()> {
         let (ty, id) = (inst.operand(0)?, inst.operand(1)?);
@@ -53,6 +56,50 @@ impl FunctionWriter<'_, '_> {
         }
         if index != count {
             return Err(inst.invalid(format!("there are {index} parts for {count}")));
+        }
+        self.alias(id, &text, &whole);
+        Ok(())
+    }
+
+    /// Copies a value part by part into a type whose parts match its own.
+    pub(crate) fn copy_logical(&mut self, inst: &SpirvInst<'_>) -> SpirvResult<()> {
+        let (ty, id) = (inst.operand(0)?, inst.operand(1)?);
+        let text = self.sized_text(inst, ty)?;
+        let value = self.operand(inst, 2)?;
+        let mut whole = "undef".to_string();
+        let mut parts = 0u64;
+        let mut work = vec![(value.ty, ty, Vec::new())];
+        while let Some((from, to, path)) = work.pop() {
+            let types = &self.module.types;
+            if self.module.same_type(from, to) {
+                let part_type = self.sized_text(inst, to)?;
+                let list: String = path.iter().map(|index| format!(", {index}")).collect();
+                whole = match list.is_empty() {
+                    true => value.text.clone(),
+                    false => {
+                        let part = self.temporary(&format!("extractvalue {}{list}", value.typed()));
+                        self.temporary(&format!("insertvalue {text} {whole}, {part_type} {part}{list}"))
+                    }
+                };
+                continue;
+            }
+            let is_composite = types.number(from).is_none() && types.number(to).is_none();
+            let count = match (types.part_count(from), types.part_count(to)) {
+                (Some(count), Some(of)) if count == of && is_composite => count,
+                _ => return Err(inst.invalid(format!("{} has other parts", self.module.show(value.id)))),
+            };
+            parts = parts.saturating_add(count);
+            if parts > LOGICAL_PARTS {
+                let reason = format!("logical copies of more than {LOGICAL_PARTS} parts are not supported");
+                return Err(inst.unsupported(reason, "copy the parts in a loop"));
+            }
+            for index in (0..count).rev() {
+                let member = |ty| types.member(ty, Some(index));
+                let (Some(from), Some(to)) = (member(from), member(to)) else {
+                    return Err(inst.invalid("the type has no parts"));
+                };
+                work.push((from, to, [&path[..], &[index]].concat()));
+            }
         }
         self.alias(id, &text, &whole);
         Ok(())

@@ -42,7 +42,8 @@ impl FunctionWriter<'_, '_> {
         let mode = mode.filter(|mode| {
             *mode != default && !widens && (from, to) != (OperandClass::Int, OperandClass::Int)
         });
-        if (saturates || mode.is_some()) && !has_halves {
+        let has_builtin = ![of, number].iter().any(|it| it.kind == NumberKind::BFloat);
+        if mode.is_some() && has_builtin || saturates && !has_halves {
             let (from_signed, to_signed) = match (from, to) {
                 (OperandClass::Int, OperandClass::Float) => (is_signed, true),
                 _ => (is_signed, is_signed),
@@ -65,7 +66,7 @@ impl FunctionWriter<'_, '_> {
             return Ok(());
         }
         if let Some(mode) = mode {
-            let reason = format!("conversions of halves with the rounding mode {mode:?} are not supported");
+            let reason = format!("conversions of bfloat16 with the rounding mode {mode:?} are not supported");
             return Err(inst.unsupported(reason, "round to the nearest"));
         }
         let opcode = match (opcode, of.kind.bits().cmp(&number.kind.bits())) {
@@ -101,6 +102,7 @@ impl FunctionWriter<'_, '_> {
             NumberKind::Int(16) => "short",
             NumberKind::Int(32) => "int",
             NumberKind::Int(_) => "long",
+            NumberKind::Float(16) => "half",
             NumberKind::Float(32) => "float",
             _ => "double",
         };
@@ -162,7 +164,20 @@ impl FunctionWriter<'_, '_> {
         let value = self.operand(inst, 2)?;
         let to = self.sized_text(inst, ty)?;
         let types = &self.module.types;
+        // Pointers and vectors of 64 bits are converted by way of an integer.
+        let is_vector =
+            |ty| types.number(ty).is_some_and(|it| it.is_vector && it.kind.bits() * it.count == 64);
         let opcode = match (types.pointer(value.ty), types.pointer(ty)) {
+            (Some(_), None) if is_vector(ty) => {
+                let address = self.temporary(&format!("ptrtoint {} to i64", value.typed()));
+                self.result(id, &format!("bitcast i64 {address} to {to}"));
+                return Ok(());
+            }
+            (None, Some(_)) if is_vector(value.ty) => {
+                let address = self.temporary(&format!("bitcast {} to i64", value.typed()));
+                self.result(id, &format!("inttoptr i64 {address} to {to}"));
+                return Ok(());
+            }
             (Some((from, _)), Some((to, _))) if from == to => "bitcast",
             (Some(_), None) if self.module.is_int(ty, 64) => "ptrtoint",
             (None, Some(_)) if self.module.is_int(value.ty, 64) => "inttoptr",

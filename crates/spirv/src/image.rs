@@ -87,7 +87,10 @@ impl FunctionWriter<'_, '_> {
     /// Refuses operands that need levels of detail but the first, samples, or gradients.
     fn check_image_operands(&self, inst: &SpirvInst<'_>, index: usize) -> SpirvResult<()> {
         let Some(&bits) = inst.words.get(index) else { return Ok(()) };
-        let known = ImageOperands::LOD | ImageOperands::SIGN_EXTEND | ImageOperands::ZERO_EXTEND;
+        let known = ImageOperands::LOD
+            | ImageOperands::SIGN_EXTEND
+            | ImageOperands::ZERO_EXTEND
+            | ImageOperands::NONTEMPORAL;
         // The level is the first of the operands.
         let level = if bits & ImageOperands::LOD.bits() == 0 { Some(0) } else { self.level(inst, index + 1) };
         match (bits & !known.bits(), level) {

@@ -121,7 +121,8 @@ impl<'w> FunctionWriter<'_, 'w> {
             Op::CompositeConstruct | Op::CompositeConstructReplicateEXT => self.construct(inst, op),
             Op::CompositeExtract => self.extract(inst),
             Op::CompositeInsert => self.insert(inst),
-            Op::CopyObject | Op::CopyLogical | Op::ArithmeticFenceEXT | Op::ExpectKHR => {
+            Op::CopyLogical => self.copy_logical(inst),
+            Op::CopyObject | Op::ArithmeticFenceEXT | Op::ExpectKHR => {
                 let (ty, id) = (inst.operand(0)?, inst.operand(1)?);
                 let text = self.type_text(inst, ty)?;
                 let value = self.operand_of(inst, 2, &text)?;

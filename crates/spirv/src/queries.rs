@@ -52,7 +52,7 @@ pub const EXTENSIONS: [&CStr; 38] = [
 ];
 
 /// Capabilities, in the order of their numbers.
-pub const CAPABILITIES: [Capability; 69] = {
+pub const CAPABILITIES: [Capability; 70] = {
     use Capability::*;
     [
         Addresses,
@@ -83,6 +83,7 @@ pub const CAPABILITIES: [Capability; 69] = {
         GroupNonUniformShuffle,
         GroupNonUniformShuffleRelative,
         GroupNonUniformClustered,
+        UniformDecoration,
         SubgroupBallotKHR,
         SubgroupVoteKHR,
         DenormPreserve,

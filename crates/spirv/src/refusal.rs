@@ -161,7 +161,6 @@ const REFUSED: &[(&[&str], &str, &str)] = &[
             "IdEXT",
             "Barycentric",
             "Bary",
-            "UniformDecoration",
             "UniformTexel",
             "StorageTexel",
             "InputAttachment",

@@ -239,6 +239,7 @@ pub fn capability_support(capability: Capability) -> FeatureSupport {
             | OptNoneEXT
             | DebugInfoModuleINTEL
             | FPFastMathModeINTEL
+            | UniformDecoration
     );
     match is_done {
         true => FeatureSupport::Done,

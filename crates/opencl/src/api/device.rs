@@ -260,7 +260,8 @@ entries! {
             CL_DEVICE_EXTENSIONS => info.text(&EXTENSIONS.join(" ")),
             CL_DEVICE_EXTENSIONS_WITH_VERSION => info.versions(EXTENSIONS.map(|name| (name, extension_version(name)))),
             // The form of a version; no conformance run is registered.
-            CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED => info.text("v0000-00-00-00"),
+            // No version was passed: the first day of the form that the suite asks for.
+            CL_DEVICE_LATEST_CONFORMANCE_VERSION_PASSED => info.text("v0000-01-01-00"),
             CL_DEVICE_PRINTF_BUFFER_SIZE => info.value(1usize << 20),
             CL_DEVICE_PREFERRED_INTEROP_USER_SYNC => info.truth(true),
             CL_DEVICE_PARENT_DEVICE => {

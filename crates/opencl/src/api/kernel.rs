@@ -67,7 +67,7 @@ pub(super) fn set_argument(
         }
         ParamPassing::Sampler => {
             ensure(size == size_of::<ClHandle>(), CL_INVALID_ARG_SIZE)?;
-            let handle = ClInput::<ClHandle>::of_input(value).read().ok_or(ClError(CL_INVALID_ARG_VALUE))?;
+            let handle = ClInput::<ClHandle>::of_input(value).read().ok_or(ClError(CL_INVALID_SAMPLER))?;
             kernel.set(index, &ClArgumentValue::Sampler(find::<ClSampler>(handle)?))
         }
         ParamPassing::Opaque => Err(ClError(CL_INVALID_ARG_VALUE)),

@@ -34,7 +34,9 @@ impl PartitionPlan {
             [CL_DEVICE_PARTITION_EQUALLY, size, 0] if size > 0 => {
                 is_divisible()?;
                 let size = u32::try_from(size).ok().filter(|&size| size <= total);
-                let size = size.ok_or(ClError(CL_DEVICE_PARTITION_FAILED))?;
+                let size = size.ok_or(ClError(CL_INVALID_DEVICE_PARTITION_COUNT))?;
+                // One part of all units is no partition.
+                ensure(size < total, CL_DEVICE_PARTITION_FAILED)?;
                 let part = |number| units.start + number * size..units.start + (number + 1) * size;
                 Ok(PartitionPlan {
                     parts: (0..total / size).map(part).collect(),
@@ -59,7 +61,8 @@ impl PartitionPlan {
             [CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, domain, 0] if AFFINITY_DOMAINS & domain == domain => {
                 ensure(domain.count_ones() == 1, CL_INVALID_VALUE)?;
                 let parts = within(&units, domains);
-                ensure(parts.len() > 1, CL_DEVICE_PARTITION_FAILED)?;
+                // The device does not have the scheme in its list.
+                ensure(parts.len() > 1, CL_INVALID_VALUE)?;
                 let numa = CL_DEVICE_AFFINITY_DOMAIN_NUMA as isize;
                 Ok(PartitionPlan { parts, properties: vec![CL_DEVICE_PARTITION_BY_AFFINITY_DOMAIN, numa, 0] })
             }
@@ -130,11 +133,12 @@ mod tests {
     fn parts_are_as_the_properties_say() {
         let one: &[Range<u32>] = &[Range { start: 0, end: 8 }];
         assert_eq!(parts(0..8, one, &[EQUALLY, 3, 0]), Ok(vec![0..3, 3..6]));
-        assert_eq!(parts(2..6, one, &[EQUALLY, 4, 0]), Ok(vec![Range { start: 2, end: 6 }]));
+        assert_eq!(parts(2..6, one, &[EQUALLY, 3, 0]), Ok(vec![Range { start: 2, end: 5 }]));
+        assert_eq!(parts(2..6, one, &[EQUALLY, 4, 0]), Err(ClError(CL_DEVICE_PARTITION_FAILED)));
         assert_eq!(parts(2..6, one, &[BY_COUNTS, 1, 2, 0]), Ok(vec![2..3, 3..5]));
-        assert_eq!(parts(0..8, one, &[EQUALLY, 9, 0]), Err(ClError(CL_DEVICE_PARTITION_FAILED)));
+        assert_eq!(parts(0..8, one, &[EQUALLY, 9, 0]), Err(ClError(CL_INVALID_DEVICE_PARTITION_COUNT)));
         assert_eq!(parts(0..1, one, &[EQUALLY, 1, 0]), Err(ClError(CL_DEVICE_PARTITION_FAILED)));
-        assert_eq!(parts(0..8, one, &[BY_DOMAIN, 1, 0]), Err(ClError(CL_DEVICE_PARTITION_FAILED)));
+        assert_eq!(parts(0..8, one, &[BY_DOMAIN, 1, 0]), Err(ClError(CL_INVALID_VALUE)));
         for counts in [&[BY_COUNTS, 0][..], &[BY_COUNTS, 9, 0], &[BY_COUNTS, 4, 5, 0], &[BY_COUNTS, 1, -1]] {
             assert_eq!(parts(0..8, one, counts), Err(ClError(CL_INVALID_DEVICE_PARTITION_COUNT)));
         }
@@ -152,7 +156,7 @@ mod tests {
         let properties = vec![BY_DOMAIN, CL_DEVICE_AFFINITY_DOMAIN_NUMA as isize, 0];
         assert_eq!(plan, Ok(PartitionPlan { parts: domains.to_vec(), properties }));
         assert_eq!(parts(3..7, &domains, &[BY_DOMAIN, 1, 0]), Ok(vec![3..4, 4..6, 6..7]));
-        assert_eq!(parts(0..4, &domains, &[BY_DOMAIN, NEXT, 0]), Err(ClError(CL_DEVICE_PARTITION_FAILED)));
+        assert_eq!(parts(0..4, &domains, &[BY_DOMAIN, NEXT, 0]), Err(ClError(CL_INVALID_VALUE)));
         // Caches are no domains, and one is named at a time.
         for wrong in [0, 2, 1 | NEXT, 64] {
             assert_eq!(parts(0..8, &domains, &[BY_DOMAIN, wrong, 0]), Err(ClError(CL_INVALID_VALUE)));

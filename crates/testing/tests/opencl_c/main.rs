@@ -10,6 +10,7 @@ mod vectors;
 mod coverage;
 mod spirv;
 mod spirv_fuzz;
+mod spirv_instructions;
 mod spirv_programs;
 mod spirv_support;
 mod spirv_extensions;
