@@ -2,7 +2,8 @@
 
 usage: spirv_speed.py SOURCES HEDDLE-DRIVER FOLDER [WORKLOAD]...
 
-The kernels that nobody tuned for follow as `FILE:KERNEL`. Each workload runs in two processes of one thread, which take turns, and
+The kernels that nobody tuned for follow as `FILE:KERNEL`, then those of tests/opencl-c and tests/clc, with the inputs of
+test_kernels.lines, for which there are aims of their own. Each workload runs in two processes of one thread, which take turns, and
 again in others: times of short launches depend on where a process has its memory. The table has the least processor times; a ratio
 below 1 says that SPIR-V is slower. Results of workloads are compared with those on the host by the benchmark's driver, those of the
 other kernels with one another.
@@ -23,10 +24,12 @@ MILLISECONDS = 25
 LEAST_RATIO = 0.97
 LEAST_MEAN = 0.99
 WORST = 1e-3
-# Decorations of sums that do not wrap, as SYCL's compilers write them; clang leaves them out by itself.
+TESTS = Path(__file__).resolve().parent.parent
+# Decorations of sums that do not wrap, as SYCL's compilers write them; clang leaves them out by itself. The others are for tests.
 FLAGS = (
-    "--target=spirv64-unknown-unknown -cl-std=CL2.0 -Xclang -finclude-default-header -O1 -c -x cl"
-    " -mllvm --spirv-ext=+SPV_KHR_no_integer_wrap_decoration"
+    "--target=spirv64-unknown-unknown -Xclang -finclude-default-header -O1 -c -x cl"
+    " -mllvm --spirv-ext=+SPV_KHR_no_integer_wrap_decoration,+SPV_EXT_shader_atomic_float_add,"
+    "+SPV_EXT_shader_atomic_float_min_max,+SPV_EXT_shader_atomic_float16_add,+SPV_KHR_uniform_group_instructions"
 ).split()
 
 
@@ -38,14 +41,24 @@ def prepare(sources, driver, folder):
     (folder / "vendors/heddle.icd").write_text(f"{driver}\n")
     files = [str(sources / name) for name in ("driver.c", "workloads.c", "unseen.c")]
     subprocess.run(["clang-22", "-O3", "-march=native", "-o", folder / "driver", *files, "-lOpenCL", "-lm"], check=True)
+    listed = {path.name: (path, path.read_text()) for path in [*sources.glob("*.cl"), *sources.glob("unseen/*.cl")]}
+    listed |= {name.replace("/", "-"): (TESTS / name, lines) for name, lines in test_kernels(sources).items()}
     left_out = []
-    for path in [*sorted(sources.glob("*.cl")), *sorted(sources.glob("unseen/*.cl"))]:
-        shutil.copy(path, folder / "source")
+    for name, (path, lines) in sorted(listed.items()):
+        shutil.copy(path, folder / "source" / name)
         for way in ("source", "spirv"):
-            shutil.copy(path, folder / way / f"{path.name}.lines")
-        if subprocess.run(["clang-22", *FLAGS, path, "-o", folder / "spirv" / path.name], stderr=subprocess.DEVNULL).returncode:
-            left_out.append(path.name)
+            (folder / way / f"{name}.lines").write_text(lines)
+        standard = re.search(r"-cl-std=\S+", lines)
+        words = [*FLAGS, standard[0] if standard else "-cl-std=CL2.0", path, "-o", folder / "spirv" / name]
+        if subprocess.run(["clang-22", *words], stderr=subprocess.DEVNULL).returncode:
+            left_out.append(name)
     return left_out
+
+
+def test_kernels(sources):
+    """Returns the descriptions of launches in each file of tests."""
+    parts = re.split(r"^// (\S+\.cl)\n", (sources / "test_kernels.lines").read_text(), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2]))
 
 
 def start(folder, way, workload):
@@ -68,10 +81,21 @@ def least(process, milliseconds):
     return float(process.stdout.readline().split(";")[1])
 
 
-def unseen(sources):
-    """Names the kernels that nobody tuned for, and that a line describes."""
-    kernel = re.compile(r"^//! global=.*\nkernel void (\w+)", re.MULTILINE)
-    return [f"{path.name}:{name}" for path in sorted(sources.glob("unseen/*.cl")) for name in kernel.findall(path.read_text())]
+def described(files):
+    """Names the kernels of files that a line describes."""
+    kernel = re.compile(r"^//! .*global=.*\nkernel void (\w+)", re.MULTILINE)
+    return [f"{file}:{name}" for file, text in files for name in kernel.findall(text)]
+
+
+def state(ratios, what):
+    """Prints the slow kernels among these ratios, and the aims."""
+    if not ratios:
+        return
+    mean, slowest = statistics.geometric_mean(ratios.values()), min(ratios, key=ratios.get)
+    print(f"below {LEAST_RATIO}:", *[f"{name} ({ratio:.2f})" for name, ratio in ratios.items() if ratio < LEAST_RATIO])
+    print(f"aim geomean{what}: {mean:.3f} (>= {LEAST_MEAN}) {'ok' if mean >= LEAST_MEAN else 'missed'}")
+    met = "ok" if ratios[slowest] >= LEAST_RATIO else "missed"
+    print(f"aim slowest{what} ({slowest}): {ratios[slowest]:.3f} (>= {LEAST_RATIO}) {met}")
 
 
 def measure(folder, name):
@@ -100,11 +124,13 @@ def main():
     sources, driver, folder = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     print("clang writes no SPIR-V of:", *prepare(sources, driver, folder))
     listed = subprocess.run([folder / "driver", "list"], capture_output=True, text=True, check=True).stdout.split()
-    names = [line.split(";")[0] for line in listed] + unseen(sources)
+    names = [line.split(";")[0] for line in listed]
+    names += described((path.name, path.read_text()) for path in sorted(sources.glob("unseen/*.cl")))
+    of_tests = described((name.replace("/", "-"), lines) for name, lines in test_kernels(sources).items())
     ratios, is_right = {}, True
     print("| workload | OpenCL C, ms | SPIR-V, ms | ratio |\n|---|---|---|---|")
-    for name in names:
-        if sys.argv[4:] and not any(name == word or name.startswith(f"{word}:") for word in sys.argv[4:]):
+    for name in names + of_tests:
+        if sys.argv[4:] and not any(name == word or name.startswith(word) for word in sys.argv[4:]):
             continue
         measured = measure(folder, name)
         if measured is None or not all(measured[0]):
@@ -115,13 +141,9 @@ def main():
             print(f"{name}: wrong results", file=sys.stderr)
         is_right &= has_right_results
         ratios[name] = times[0] / times[1]
-        print(f"| {name} | {times[0] * 1e3:.3f} | {times[1] * 1e3:.3f} | {ratios[name]:.3f} |", flush=True)
-    if ratios:
-        mean, slowest = statistics.geometric_mean(ratios.values()), min(ratios, key=ratios.get)
-        print(f"below {LEAST_RATIO}:", *[f"{name} ({ratio:.2f})" for name, ratio in ratios.items() if ratio < LEAST_RATIO])
-        print(f"aim geomean: {mean:.3f} (>= {LEAST_MEAN}) {'ok' if mean >= LEAST_MEAN else 'missed'}")
-        met = "ok" if ratios[slowest] >= LEAST_RATIO else "missed"
-        print(f"aim slowest ({slowest}): {ratios[slowest]:.3f} (>= {LEAST_RATIO}) {met}")
+        print(f"| {name} | {times[0] * 1e3:.4f} | {times[1] * 1e3:.4f} | {ratios[name]:.3f} |", flush=True)
+    state({name: ratio for name, ratio in ratios.items() if name not in of_tests}, "")
+    state({name: ratio for name, ratio in ratios.items() if name in of_tests}, " of tests")
     sys.exit(not is_right)
 
 

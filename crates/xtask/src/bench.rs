@@ -17,7 +17,8 @@ pub(crate) struct BenchArguments {
     /// Benchmark; without one, list those in Rust
     ///
     /// `loops` also runs kernels in ISPC's language by the compiler that the variable ISPC names. Scripts (Python and PyPI) are
-    /// `cuda`, `dpnp`, `packages`, `ufuncs [THREADS]` and `spirv`: the workloads of `opencl` as SPIR-V against OpenCL C.
+    /// `cuda`, `dpnp`, `packages`, `ufuncs [THREADS]` and `spirv`: the workloads of `opencl` and the kernels of tests as SPIR-V
+    /// against OpenCL C.
     name: Option<String>,
     /// Family of programs whose growth alone is measured, or arguments of a script
     family: Vec<String>,
@@ -59,7 +60,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> XtaskResult {
     tee(&mut command, &folder().join(format!("{name}.txt")))
 }
 
-/// Workloads of `opencl` as SPIR-V against OpenCL C.
+/// Workloads of `opencl` and kernels of tests as SPIR-V against OpenCL C.
 fn spirv(words: &[String]) -> XtaskResult<Command> {
     build_installed()?;
     let mut python = program("python3", ["tests/opencl/spirv_speed.py", "crates/testing/src/bench/opencl"]);

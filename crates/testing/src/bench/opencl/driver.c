@@ -128,7 +128,7 @@ static char *source_of(const char *folder, const char *file) {
   return text;
 }
 
-static void build(struct run *run, const struct workload *workload, const char *source) {
+static void build(struct run *run, const struct workload *workload, const char *source, const char *options) {
   cl_int code;
   // A file may hold SPIR-V in the place of OpenCL C.
   if (!memcmp(source, "\x03\x02\x23\x07", 4))
@@ -136,7 +136,7 @@ static void build(struct run *run, const struct workload *workload, const char *
   else
     run->program = clCreateProgramWithSource(run->context, 1, &source, NULL, &code);
   need(code, "clCreateProgramWithSource");
-  code = clBuildProgram(run->program, 1, &run->device, "", NULL, NULL);
+  code = clBuildProgram(run->program, 1, &run->device, options, NULL, NULL);
   if (code != CL_SUCCESS) {
     static char log[1 << 16];
     clGetProgramBuildInfo(run->program, run->device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
@@ -181,7 +181,7 @@ static void begin(const struct workload *workload, const char *folder) {
   double cold = 0.0, again = INFINITY;
   for (int round = 0; round < 4; round++) {
     double start = processor(), took[2];
-    build(&run, workload, source);
+    build(&run, workload, source, "");
     double built = processor() - start;
     next_sequence();
     run.own = NULL;
@@ -203,9 +203,11 @@ static void serve(const struct workload *workload, const char *folder, int is_la
   struct run run = {.is_large = is_large};
   char name[256] = "";
   open_device(&run, name);
-  char *source = source_of(folder, workload->file);
+  char *source = source_of(folder, workload->file), options[256] = "";
+  if (description)
+    unseen_options(description, options);
   double start = processor(), took[2];
-  build(&run, workload, source);
+  build(&run, workload, source, options);
   double built = processor() - start;
   if (description)
     unseen_prepare(&run, description);
@@ -242,7 +244,7 @@ static void first(const struct workload *workload, const char *folder, int is_la
   open_device(&run, name);
   char *source = source_of(folder, workload->file);
   double start = processor(), start_wall = wall(), waited = 0.0, sum = 0.0;
-  build(&run, workload, source);
+  build(&run, workload, source, "");
   printf("0;%.9f;%.9f\n", wall() - start_wall, processor() - start);
   double other = own_processor();
   if (line)
@@ -306,7 +308,7 @@ static int form(const char *folder, const char *name, double settling, double bu
   open_device(&run, platform);
   char *source = source_of(folder, file);
   double start = processor(), start_wall = wall(), waited = 0.0, waited_wall = 0.0, check[2], took[2];
-  build(&run, &workload, source);
+  build(&run, &workload, source, "");
   for (int launch = 0; launch <= 10; launch++) {
     // Making data and reading results is not counted.
     double other = own_processor(), other_wall = wall();

@@ -53,9 +53,10 @@ unsigned next_random(void);
 float next_unit(void);
 
 // Kernels with a line that describes a launch: see unseen.c. The line of a kernel, whether there is one; its buffers and
-// arguments; a launch; the sum of its outputs; the sum with weights of either sign, and the norm of the outputs.
+// arguments; a launch; the sum of its outputs; the sum with weights of either sign, and the norm of the outputs; its options.
 int unseen_line(const char *source, const char *kernel, char line[1024]);
 void unseen_prepare(struct run *run, const char *line);
 void unseen_launch(struct run *run);
 double unseen_sum(struct run *run);
 void unseen_check(struct run *run, double out[2]);
+void unseen_options(const char *line, char options[256]);

@@ -1,10 +1,10 @@
 // Kernels that nobody tuned for: launches are described by a line before each kernel in the files of `unseen/`.
 //
-//   //! global=X[,Y[,Z]] [local=X[,Y[,Z]]] args=ARGUMENT,...
+//   //! [options=OPTION] [offset=X[,Y[,Z]]] global=X[,Y[,Z]] [local=X[,Y[,Z]]] args=ARGUMENT,...
 //
 // Arguments: `f:N` N floats from 0 to 1, `d:N` doubles, `b:N` bytes, `i:N:M` integers below M, `r:N:S` multiples of S in order; in
 // capitals (`F:N`, `D:N`, `B:N`, `I:N`) the same of zeros, which the kernel writes; `l:N` bytes of local memory; `n=V`, `u=V`,
-// `x=V` a number (int, uint, float).
+// `q=V`, `x=V` a number (int, uint, ulong, float); `s=V:W` a structure of two longs.
 //
 // There is no other implementation to compare with; `unseen_sum` is a sum over all outputs, which the implementations share.
 #define _GNU_SOURCE
@@ -18,7 +18,7 @@
 enum { MOST = 12 };
 
 struct unseen {
-  size_t global[3], local[3];
+  size_t offset[3], global[3], local[3];
   cl_uint dimensions;
   int has_local, outputs;
   cl_mem output[MOST];
@@ -89,11 +89,20 @@ int unseen_line(const char *source, const char *kernel, char line[1024]) {
   return 1;
 }
 
+void unseen_options(const char *line, char options[256]) {
+  const char *at = strstr(line, "options=");
+  if (at)
+    snprintf(options, 256, "%.*s", (int)strcspn(at + 8, " "), at + 8);
+}
+
 void unseen_prepare(struct run *run, const char *line) {
   struct unseen *own = fresh(sizeof *own);
   run->own = own;
   cl_uint ignored;
-  const char *global = strstr(line, "global="), *local = strstr(line, "local="), *args = strstr(line, "args=");
+  const char *offset = strstr(line, "offset="), *global = strstr(line, "global="), *local = strstr(line, "local="),
+             *args = strstr(line, "args=");
+  if (offset)
+    sizes(offset + 7, own->offset, &ignored);
   sizes(global + 7, own->global, &own->dimensions);
   own->has_local = local != NULL;
   if (local)
@@ -103,7 +112,12 @@ void unseen_prepare(struct run *run, const char *line) {
   for (const char *at = args + 5; *at && *at != '\n'; index++) {
     char kind = *at;
     char *end;
-    if (at[1] == '=') {
+    if (kind == 's' || kind == 'q') {
+      cl_ulong words[2] = {strtoull(at + 2, &end, 10), 0};
+      if (kind == 's')
+        words[1] = strtoull(end + 1, &end, 10);
+      need(clSetKernelArg(kernel, index, kind == 's' ? sizeof words : sizeof *words, words), "clSetKernelArg");
+    } else if (at[1] == '=') {
       double value = strtod(at + 2, &end);
       cl_int whole = (cl_int)value;
       cl_float real = (cl_float)value;
@@ -129,7 +143,7 @@ void unseen_prepare(struct run *run, const char *line) {
 
 void unseen_launch(struct run *run) {
   struct unseen *own = run->own;
-  need(clEnqueueNDRangeKernel(run->queue, run->kernels[0], own->dimensions, NULL, own->global,
+  need(clEnqueueNDRangeKernel(run->queue, run->kernels[0], own->dimensions, own->offset, own->global,
                               own->has_local ? own->local : NULL, 0, NULL, NULL),
        "clEnqueueNDRangeKernel");
 }
