@@ -67,6 +67,35 @@ static double in_degrees(double x) { return x * (180 / M_PI); }
 static double in_radians(double x) { return x * (M_PI / 180); }
 static double plain(double x) { return x; }
 static double times_two(double x) { return x + x; }
+static double fraction(double x) { return isnan(x) || x == 0 ? x : isinf(x) ? copysign(0, x) : fmin(x - floor(x), 0x1.ffcp-1); }
+static double after_point(double x) { return isinf(x) ? copysign(0, x) : copysign(x - trunc(x), x); }
+static double mantissa(double x) {
+  int exponent;
+  return frexp(x, &exponent);
+}
+static double exponent(double x) {
+  int exponent;
+  return x == 0 || !isfinite(x) ? 0 : (frexp(x, &exponent), exponent);
+}
+static double log_2(double x) { return x == 0 || !isfinite(x) ? 0 : ilogb(x); }
+static double eight_times(double x) { return ldexp(x, 3); }
+static double cube(double x) { return x * x * x; }
+static double one_more(double x) { return 2 * x + 1; }
+static double none(double x) { return x * NAN; }
+static double sign_of(double x) { return isnan(x) || x == 0 ? isnan(x) ? 0 : x : copysign(1, x); }
+static double at_most_one(double x) { return x > 1 ? 1 : x; }
+static double at_least_one(double x) { return x < 1 ? 1 : x; }
+static double within_one(double x) { return x > 1 ? 1 : x < -1 ? -1 : x; }
+static double without_sign_of_zero(double x) { return isinf(x) ? x : x + 0.0; }
+static double stepped(double x) { return isnan(x) ? x : x >= 1; }
+static double smooth(double x) {
+  double t = x > 1 ? 1 : x < 0 ? 0 : x;
+  return isnan(x) ? x : t * t * (3 - 2 * t);
+}
+static double kind(double x) {
+  int is_normal = isfinite(x) && fabs(x) >= 0x1p-14;
+  return (isfinite(x) != 0) + 2 * (isinf(x) != 0) + 4 * (isnan(x) != 0) + 8 * is_normal + 16 * (signbit(x) != 0 && !isnan(x));
+}
 
 static const struct {
   const char *text;
@@ -83,6 +112,17 @@ static const struct {
     {"tanh(x)", tanh, 0},       {"tanpi(x)", tan_pi, 0},        {"tgamma(x)", tgamma, 0},    {"degrees(x)", in_degrees, 0},
     {"radians(x)", in_radians, 0}, {"fabs(x)", fabs, 1},        {"ceil(x)", ceil, 1},        {"floor(x)", floor, 1},
     {"rint(x)", rint, 1},       {"round(x)", round, 1},         {"sqrt(x)", sqrt, 1},        {"trunc(x)", trunc, 1},
+    {"fract(x, &h)", fraction, 1}, {"modf(x, &h)", after_point, 1}, {"frexp(x, &n)", mantissa, 1},
+    {"isfinite(x) ? (frexp(x, &n), (half)n) : (half)0", exponent, 1},
+    {"isfinite(x) && x != (half)0 ? (half)ilogb(x) : (half)0", log_2, 1},
+    {"ldexp(x, 3)", eight_times, 1}, {"pown(x, 3)", cube, 0},   {"rootn(x, 3)", cbrt, 0},    {"lgamma(x)", lgamma, 0},
+    {"lgamma_r(x, &n)", lgamma, 0}, {"sincos(x, &h)", sin, 0},  {"(sincos(x, &h), h)", cos, 0}, {"mad(x, (half)2, (half)1)", one_more, 1},
+    {"nan(as_ushort(x))", none, 1}, {"sign(x)", sign_of, 1},    {"isnan(x) ? x : min(x, (half)1)", at_most_one, 1},
+    {"isnan(x) ? x : max(x, (half)1)", at_least_one, 1},
+    {"isnan(x) ? x : clamp(x, (half)-1, (half)1)", within_one, 1},
+    {"isinf(x) ? x : mix(x, x, (half)0.5f) + (half)0", without_sign_of_zero, 1},
+    {"isnan(x) ? x : step((half)1, x)", stepped, 1}, {"isnan(x) ? x : smoothstep((half)0, (half)1, x)", smooth, 0},
+    {"(half)(isfinite(x) + 2 * isinf(x) + 4 * isnan(x) + 8 * isnormal(x) + 16 * (signbit(x) && !isnan(x)))", kind, 1},
     {"logb(x)", logb, 1},       {"(half)(float)x", plain, 1},   {"(half)(double)x", plain, 1}, {"x + x", times_two, 1},
 };
 enum { COUNT = sizeof FUNCTIONS / sizeof *FUNCTIONS };
@@ -93,6 +133,35 @@ static double sum(double x, double y) { return x + y; }
 static double difference(double x, double y) { return x - y; }
 static double product(double x, double y) { return x * y; }
 static double quotient(double x, double y) { return x / y; }
+static double power(double x, double y) {
+  int is_undefined = x < 0 || isnan(y) || (isnan(x) && y == 0) || (isinf(x) && y == 0) || (x == 1 && isinf(y)) || (x == 0 && y == 0);
+  return is_undefined ? NAN : pow(fabs(x), y);
+}
+// Either zero may be the result of a minimum or maximum.
+static double most(double x, double y) { return fmax(x, y) + 0.0; }
+static double least(double x, double y) { return fmin(x, y) + 0.0; }
+static double largest(double x, double y) { return fabs(x) > fabs(y) ? x + 0.0 : fabs(y) > fabs(x) ? y + 0.0 : most(x, y); }
+static double smallest(double x, double y) { return fabs(x) < fabs(y) ? x + 0.0 : fabs(y) < fabs(x) ? y + 0.0 : least(x, y); }
+static double neighbour(double x, double y) {
+  half bits = rounded(x);
+  if (isnan(x) || isnan(y)) return NAN;
+  if (x == y) return y;
+  if (x == 0) return copysign(0x1p-24, y);
+  return number(bits + ((x < y) == (x > 0) ? 1 : -1));
+}
+static double size(double x, double y) { return isnan(x) || isnan(y) ? NAN : hypot(x, y); }
+static double direction(double x, double y) {
+  return isfinite(x) && isfinite(y) && (x != 0 || y != 0) ? x / hypot(x, y) : 0;
+}
+static double product_of_sums(double x, double y) { return x * x - y * y; }
+static double order(double x, double y) {
+  int is_ordered = !isnan(x) && !isnan(y);
+  return (x == y) + 2 * (x != y) + 4 * (x > y) + 8 * (x >= y) + 16 * (x < y) + 32 * (x <= y) + 64 * (is_ordered && x != y) +
+         128 * is_ordered + 256 * !is_ordered;
+}
+static double chosen(double x, double y) { return x < y ? y : x; }
+static double first(double x, double y) { return isnan(y) ? x : x; }
+static double atan2_pi(double x, double y) { return atan2(x, y) / M_PI; }
 static double fused(double x, double y) { return x * y + (rounded(x) & 1 ? 0 : -y); }
 
 static const struct {
@@ -102,7 +171,16 @@ static const struct {
 } PAIRS[] = {
     {"x + y", sum, 1},           {"x - y", difference, 1},   {"x * y", product, 1},        {"x / y", quotient, 1},
     {"fmod(x, y)", fmod, 1},     {"remainder(x, y)", remainder, 1}, {"fdim(x, y)", fdim, 1}, {"copysign(x, y)", copysign, 1},
-    {"hypot(x, y)", hypot, 0},   {"pow(x, y)", pow, 0},      {"atan2(x, y)", atan2, 0},    {"fma(x, y, x_is_odd ? (half)0 : -y)", fused, 1},
+    {"remquo(x, y, &n)", remainder, 1}, {"nextafter(x, y)", neighbour, 1}, {"powr(x, y)", power, 0},
+    {"fmax(x, y) + (half)0", most, 1}, {"fmin(x, y) + (half)0", least, 1},
+    {"maxmag(x, y) + (half)0", largest, 1}, {"minmag(x, y) + (half)0", smallest, 1},
+    {"length((half2)(x, y))", size, 0}, {"distance((half2)(x, 0), (half2)(0, y))", size, 0},
+    {"isfinite(x) && isfinite(y) && (x != (half)0 || y != (half)0) ? normalize((half2)(x, y)).x : (half)0", direction, 0},
+    {"cross((half3)(x, y, 0), (half3)(y, x, 0)).z", product_of_sums, 0},
+    {"(half)(isequal(x, y) + 2 * isnotequal(x, y) + 4 * isgreater(x, y) + 8 * isgreaterequal(x, y) + 16 * isless(x, y) + "
+     "32 * islessequal(x, y) + 64 * islessgreater(x, y) + 128 * isordered(x, y) + 256 * isunordered(x, y))", order, 1},
+    {"select(x, y, (short)isless(x, y))", chosen, 1}, {"bitselect(x, y, (half)0)", first, 1},
+    {"hypot(x, y)", hypot, 0},   {"pow(x, y)", pow, 0},      {"atan2(x, y)", atan2, 0},    {"atan2pi(x, y)", atan2_pi, 0}, {"fma(x, y, x_is_odd ? (half)0 : -y)", fused, 1},
 };
 enum { PAIR_COUNT = sizeof PAIRS / sizeof *PAIRS };
 
@@ -135,7 +213,7 @@ static void functions(struct setting s) {
   some[0] = 0, some[1] = 1, some[2] = 0x7c00, some[3] = 0x7e00, some[128] = 0x8000, some[130] = 0xfc00;
   size_t length = sprintf(source, "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n");
   const char *head = "kernel void %c%d(global const half *a, global const half *b, global half *out) { size_t i = get_global_id(0); "
-                     "half x = a[i], y = b[i]; int x_is_odd = as_ushort(x) & 1; out[i] = %s; }\n";
+                     "half x = a[i], y = b[i], h; int n, x_is_odd = as_ushort(x) & 1; out[i] = %s; }\n";
   for (int i = 0; i < COUNT; i++) length += sprintf(source + length, head, 'f', i, FUNCTIONS[i].text);
   for (int i = 0; i < PAIR_COUNT; i++) length += sprintf(source + length, head, 'p', i, PAIRS[i].text);
   cl_program program = build(s, source, "-cl-std=CL3.0");
@@ -189,6 +267,18 @@ static const char *more =
     "  mixed m = {1, w.x, w.zyx};\n"
     "  out[16 * i + 7] = m.v.x + m.h;\n"
     "}\n"
+    "kernel void moves(global const half *a, global const half *b, global half *out) {\n"
+    "  size_t i = get_global_id(0);\n"
+    "  local half copied[64];\n"
+    "  prefetch(b, 64);\n"
+    "  event_t e = async_work_group_strided_copy(copied, a, 64, 3, 0);\n"
+    "  wait_group_events(1, &e);\n"
+    "  half8 v = shuffle((half8)(vload2(i, a), vload2(0, b), vload4(i, a)), (ushort8)(7, 6, 5, 4, 3, 2, 1, 0));\n"
+    "  half4 w = shuffle2(vload8(0, a).lo, vload8(0, b).hi, (ushort4)(0, 5, 2, 7));\n"
+    "  vstore16((half16)(v, w, w), i, out);\n"
+    "  vstore3(w.zyx, 0, out + 16 * i + 12);\n"
+    "  out[16 * i + 15] = copied[63 - i] + (half)vec_step(half3);\n"
+    "}\n"
     // All work-items of a group; sums of halves up to 2048 are exact.
     "kernel void groups(global const half *a, global const half *b, global half *out) {\n"
     "  size_t i = get_global_id(0), l = get_local_id(0);\n"
@@ -237,6 +327,14 @@ static void vectors(struct setting s, cl_program program) {
     }
     EXPECT(out[16 * i + 6] == rounded(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]));
     EXPECT(out[16 * i + 7] == rounded(w[2] + w[0]));
+  }
+  launch(s, program, "moves", 64, 64, from, other, to);
+  CHECK(clEnqueueReadBuffer(s.queue, to, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL));
+  for (int i = 0; i < 64; i++) {
+    half w[4] = {a[0], b[5], a[2], b[7]}, v[8] = {a[4 * i + 3], a[4 * i + 2], a[4 * i + 1], a[4 * i], b[1], b[0], a[2 * i + 1], a[2 * i]};
+    EXPECT(!memcmp(out + 16 * i, v, sizeof v) && !memcmp(out + 16 * i + 8, w, sizeof w));
+    EXPECT(out[16 * i + 12] == w[2] && out[16 * i + 13] == w[1] && out[16 * i + 14] == w[0]);
+    EXPECT(number(out[16 * i + 15]) == number(a[3 * (63 - i)]) + 4);
   }
   launch(s, program, "groups", 128, 64, from, other, to);
   CHECK(clEnqueueReadBuffer(s.queue, to, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL));

@@ -59,7 +59,21 @@ fn each_covering_program_is_run() {
 const OPERATIONS: &str = "add mul min max and or xor logical_and logical_or logical_xor";
 
 /// Functions of extensions: of the interface by their names, of the language, too; `*` stands for each of [`OPERATIONS`].
-const FUNCTIONS: [(&str, &str); 24] = [
+const FUNCTIONS: [(&str, &str); 26] = [
+    (
+        "cl_khr_fp16",
+        "acos acosh acospi asin asinh asinpi atan atan2 atanh atanpi atan2pi cbrt ceil copysign cos cosh cospi erf erfc exp exp2 \
+         exp10 expm1 fabs fdim floor fma fmax fmin fmod fract frexp hypot ilogb ldexp lgamma lgamma_r log log2 log10 log1p logb \
+         mad maxmag minmag modf nan nextafter pow pown powr remainder remquo rint rootn round rsqrt sin sincos sinh sinpi sqrt \
+         tan tanh tanpi tgamma trunc clamp degrees max min mix radians step smoothstep sign cross dot distance length normalize \
+         isequal isnotequal isgreater isgreaterequal isless islessequal islessgreater isfinite isinf isnan isnormal isordered \
+         isunordered signbit bitselect select vload2 vload3 vload4 vload8 vload16 vstore2 vstore3 vstore4 vstore8 vstore16 \
+         async_work_group_copy async_work_group_strided_copy prefetch shuffle shuffle2 vec_step read_imageh write_imageh",
+    ),
+    (
+        "cl_khr_subgroup_extended_types",
+        "sub_group_broadcast sub_group_reduce_add sub_group_scan_inclusive_max",
+    ),
     (
         "cl_khr_global_int32_base_atomics",
         "atomic_add atomic_sub atomic_xchg atomic_inc atomic_dec atomic_cmpxchg",

@@ -225,6 +225,18 @@ fn programs_in_spirv_run() {
     }
 }
 
+/// 200 kernels in the shape in which SYCL's compilers write them, from C++ for OpenCL.
+#[test]
+fn kernels_of_sycl_run() {
+    const LINKAGE: &str = "--spirv-ext=+SPV_KHR_linkonce_odr";
+    let program = compile("sycl.c").display().to_string();
+    let more = ["-x", "clcpp", "-cl-std=clc++2021", "-O1", "-mllvm", LINKAGE];
+    let output = run(&program, &[&spirv("sycl.clcpp", "sycl.spv", &more)]);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && printed == "passed\n", "{}\n{printed}{messages}", output.status);
+}
+
 /// Runs a program that ends so many microseconds after a moment.
 fn leaves(when: &str, who: &str, microseconds: u64) {
     let program = scratch().join("leaves").display().to_string();
