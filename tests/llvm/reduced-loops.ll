@@ -26,6 +26,11 @@
 ; run: @descending(&a, 3, 0) lanes=1 with a: i32 [1, 2, 5, 7] -> 0
 ; run: @descending(&a, 3, 9) lanes=1 with a: i32 [1, 2, 5, 7] -> 3
 ; run: @ascending(&a, 2) lanes=1 with a: i32 [4, 5, 6, 1, 0] -> 15
+; run: @inserted(&a, 4) lanes=1 with a: i32 [3, 1, 4, 1] -> 1; a: [1, 1, 3, 4]
+; run: @inserted(&a, 1) lanes=1 with a: i32 [3, 1, 4, 1] -> 1; a: [3, 1, 4, 1]
+; run: @down_to(&a, 3) lanes=1 with a: i32 [1, 2, 3, 4] -> 10
+; run: @down_to(&a, -1) lanes=1 with a: i32 [1, 2, 3, 4] -> 0
+; run: @far_down(&a, 1) lanes=1 with a: i32 [1, 2, 3, 4] -> -2147483649
 define i32 @countdown(ptr %a, i32 %first, i32 %last, i32 %none) {
 entry:
   %any = icmp slt i32 %first, %last
@@ -324,4 +329,83 @@ end:
   %p = phi i64 [ %x, %entry ], [ %x, %entry ], [ 0, %other ]
   %r = trunc i64 %p to i32
   ret i32 %r
+}
+; An insertion sort: the inner loop's pointer goes down with an index that starts with the outer loop's, and whose test is one of
+; the value that begins the iteration.
+define i64 @inserted(ptr %a, i32 %count) {
+entry:
+  %n = zext nneg i32 %count to i64
+  %some = icmp sgt i32 %count, 1
+  br i1 %some, label %before, label %none
+before:
+  %second = getelementptr i8, ptr %a, i64 4
+  br label %outer
+outer:
+  %p = phi ptr [ %second, %before ], [ %p.next, %placed ]
+  %i = phi i64 [ 1, %before ], [ %i.next, %placed ]
+  %at = getelementptr inbounds i32, ptr %a, i64 %i
+  %key = load i32, ptr %at, align 4
+  br label %inner
+inner:
+  %q = phi ptr [ %p, %outer ], [ %q.next, %shift ]
+  %j = phi i64 [ %i, %outer ], [ %j.next, %shift ]
+  %below = getelementptr i8, ptr %q, i64 -4
+  %x = load i32, ptr %below, align 4
+  %more = icmp sgt i32 %x, %key
+  br i1 %more, label %shift, label %placed
+shift:
+  %j.next = add i64 %j, -1
+  store i32 %x, ptr %q, align 4
+  %again = add i64 %j.next, 1
+  %q.next = getelementptr i8, ptr %q, i64 -4
+  %goes.on = icmp sgt i64 %again, 1
+  br i1 %goes.on, label %inner, label %placed
+placed:
+  %to = phi i64 [ %j, %inner ], [ 0, %shift ]
+  %here = getelementptr inbounds i32, ptr %a, i64 %to
+  store i32 %key, ptr %here, align 4
+  %i.next = add i64 %i, 1
+  %p.next = getelementptr i8, ptr %p, i64 4
+  %done = icmp eq i64 %i.next, %n
+  br i1 %done, label %end, label %outer
+end:
+  ret i64 %to
+none:
+  ret i64 1
+}
+; A counter that goes down, as its test says.
+define i32 @down_to(ptr %a, i32 %from) {
+entry:
+  %any = icmp sgt i32 %from, -1
+  br i1 %any, label %before, label %end
+before:
+  %f = zext nneg i32 %from to i64
+  %last = getelementptr i32, ptr %a, i64 %f
+  br label %loop
+loop:
+  %p = phi ptr [ %last, %before ], [ %p.next, %loop ]
+  %i = phi i64 [ %f, %before ], [ %next, %loop ]
+  %sum = phi i32 [ 0, %before ], [ %more, %loop ]
+  %x = load i32, ptr %p, align 4
+  %more = add i32 %sum, %x
+  %p.next = getelementptr i8, ptr %p, i64 -4
+  %next = add nsw i64 %i, -1
+  %done = icmp slt i64 %next, 0
+  br i1 %done, label %end, label %loop
+end:
+  %r = phi i32 [ 0, %entry ], [ %more, %loop ]
+  ret i32 %r
+}
+; The last value needs more than 32 bits.
+define i64 @far_down(ptr %a, i32 %from) {
+entry:
+  %f = zext nneg i32 %from to i64
+  br label %loop
+loop:
+  %i = phi i64 [ %f, %entry ], [ %next, %loop ]
+  %next = add nsw i64 %i, -1073741825
+  %again = icmp sgt i64 %next, -1073741825
+  br i1 %again, label %loop, label %end
+end:
+  ret i64 %next
 }

@@ -35,6 +35,11 @@ fn counters_go_up_and_have_32_bits() {
         assert!(func.contains(step) && func.contains(test), "{func}");
         assert!(!func.contains("phi i64") && !func.contains("phi ptr"), "{func}");
     }
+    for (name, step) in [("inserted", "phi i32 [ 1, "), ("down_to", "icmp sle i32")] {
+        let func = function(&text, name).split("\nplaced:").next().unwrap_or_default();
+        assert!(func.contains("add nsw i32") && func.contains(step), "{func}");
+        assert!(!func.contains("phi i64") && !func.contains("phi ptr"), "{func}");
+    }
     for name in ["truncated", "flags"] {
         let func = function(&text, name);
         assert!(func.contains("phi i32") && !func.contains("phi i64"), "{func}");
@@ -53,7 +58,7 @@ fn pointers_step_along_with_an_index() {
 #[test]
 fn counters_that_may_need_more_bits_keep_them() {
     let text = restored();
-    for name in ["top", "wide_end", "unguarded", "other_guard", "untruncated", "masked_sign"] {
+    for name in ["top", "wide_end", "unguarded", "other_guard", "untruncated", "masked_sign", "far_down"] {
         let func = function(&text, name);
         assert!(func.contains("phi i64") && !func.contains("phi i32"), "{func}");
     }

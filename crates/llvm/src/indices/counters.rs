@@ -47,23 +47,38 @@ pub(super) struct Counter<'m> {
     pub(super) test: LoopTest<'m>,
 }
 
-/// Gives a loop a counter that goes up, and computes its other linear φs from it. None if the loop's test counts nothing;
-/// pointers that step along are then computed from an index that steps along.
+/// What a loop's other linear φs are computed from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum RestoredIndex<'m> {
+    /// Counter that goes up to the bound of the loop's test.
+    Counter(Counter<'m>),
+    /// Index of a constant step, which the loop's test may compare or not.
+    Index(LinearPhi<'m>, i64),
+}
+
+/// Gives a loop a counter that goes up, and computes its other linear φs from it. If the loop's test counts nothing or counts
+/// down, pointers that step along are computed from an index that steps along.
 pub(super) fn restore_counter<'m>(
     flow: &Flow<'m>,
     found: &SimpleLoop<'m>,
     rewriter: &Rewriter<'m>,
-) -> Option<Counter<'m>> {
+) -> Option<RestoredIndex<'m>> {
     let phis = found.header.insts().take_while(|inst| inst.opcode() == LLVMOpcode::LLVMPHI);
     let mut linear: Vec<LinearPhi<'m>> =
         phis.filter_map(|phi| linear_phi(flow, found, phi, rewriter)).collect();
     let tested = linear.iter().enumerate().find_map(|(index, phi)| Some((index, test_of(found, phi.next)?)));
-    let Some((index, test)) = tested else {
-        let index = linear.iter().position(|phi| index_step(phi).is_some())?;
+    let descends = |&(index, test): &(usize, LoopTest<'m>)| {
+        let phi = &linear[index];
+        index_step(phi).is_some_and(|step| step < 0) && !is_countdown(phi, &test)
+    };
+    let Some((index, test)) = tested.filter(|it| !descends(it)) else {
+        let tested = tested.map(|(index, _)| index);
+        let index = tested.or_else(|| linear.iter().position(|phi| index_step(phi).is_some()))?;
         let index = linear.swap_remove(index);
+        let step = index_step(&index)?;
         linear.retain(is_pointer);
-        compute_from(&index, index_step(&index)?, linear, found, rewriter);
-        return None;
+        compute_from(&index, step, linear, found, rewriter);
+        return Some(RestoredIndex::Index(index, step));
     };
     let tested = linear.swap_remove(index);
     let Step::Constant(step) = tested.step else { return None };
@@ -74,7 +89,7 @@ pub(super) fn restore_counter<'m>(
         is_index.then_some(Counter { linear: tested, step, test })?
     };
     compute_from(&counter.linear, counter.step, linear, found, rewriter);
-    Some(counter)
+    Some(RestoredIndex::Counter(counter))
 }
 
 fn is_pointer(phi: &LinearPhi<'_>) -> bool {
@@ -218,9 +233,10 @@ fn value_from<'m>(
     };
     let is_pointer = is_pointer(phi);
     let start = index.start;
+    let before_first = is_pointer.then(|| base_before_constant(phi.start, start, times, rewriter)).flatten();
     // A start of `base + times * start` leaves the counter as the only thing that varies.
     let base = match start.bits() {
-        Some(_) => phi.start,
+        Some(_) => before_first.unwrap_or(phi.start),
         None if is_pointer => base_before(phi.start, start, times, rewriter)?,
         None if is_product(phi.start, start, times.bits()?) => rewriter.constant(BITS, 0),
         None => return None,
@@ -229,7 +245,7 @@ fn value_from<'m>(
     let multiple = |a, b| rewriter.binary(LLVMOpcode::LLVMMul, a, b, WrapFlags::default());
     let times = multiple(times, rewriter.constant(BITS, scale));
     let mut passed = multiple(index.phi, times);
-    if let Some(first) = start.bits().filter(|&first| first != 0) {
+    if let Some(first) = start.bits().filter(|&first| first != 0 && before_first.is_none()) {
         let first = multiple(rewriter.constant(BITS, first as i64), times);
         passed = rewriter.binary(LLVMOpcode::LLVMSub, passed, first, WrapFlags::default());
     }
@@ -237,6 +253,22 @@ fn value_from<'m>(
         true => rewriter.offset(base, passed),
         false => rewriter.binary(LLVMOpcode::LLVMAdd, base, passed, WrapFlags::default()),
     })
+}
+
+/// Returns the base of an address `base + times * start` of a constant start.
+fn base_before_constant<'m>(
+    address: Val<'m>,
+    start: Val<'m>,
+    times: Val<'m>,
+    rewriter: &Rewriter<'m>,
+) -> Option<Val<'m>> {
+    if opcode_of(address)? != LLVMOpcode::LLVMGetElementPtr {
+        return None;
+    }
+    let (index, scale) = index_of(address, rewriter)?;
+    let passed = (index.bits()? as i64).checked_mul(scale)?;
+    let first = (start.bits()? as i64).checked_mul(times.bits()? as i64)?;
+    (passed == first).then(|| address.operand(0))
 }
 
 /// Returns the base of an address `base + times * start`.

@@ -99,7 +99,7 @@ impl<'m> Flow<'m> {
 }
 
 /// Returns the comparison that holds along an edge.
-fn fact_of_edge<'m>(from: Bb<'m>, to: Bb<'m>) -> Option<KnownComparison<'m>> {
+pub(super) fn fact_of_edge<'m>(from: Bb<'m>, to: Bb<'m>) -> Option<KnownComparison<'m>> {
     let branch = from.terminator().filter(|inst| inst.opcode() == LLVMOpcode::LLVMBr)?;
     let condition = branch.condition()?;
     let [then, otherwise] = branch.successors()[..] else { return None };

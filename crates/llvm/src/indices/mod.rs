@@ -21,10 +21,10 @@ mod ranges;
 mod truncated;
 
 use crate::view::{LlvmModule, Val};
-use counters::restore_counter;
+use counters::{RestoredIndex, restore_counter};
 use flow::Flow;
 use llvm_sys::LLVMOpcode;
-use ranges::narrow_counter;
+use ranges::{narrow_counter, narrow_descending};
 use rewriter::Rewriter;
 use truncated::narrow_phis;
 
@@ -40,8 +40,12 @@ fn restore<'m>(func: Val<'m>, rewriter: &Rewriter<'m>) {
     remove_empty_casts(func, rewriter);
     let flow = Flow::new(func);
     for found in flow.loops() {
-        if let Some(counter) = restore_counter(&flow, &found, rewriter) {
-            narrow_counter(&flow, &found, &counter, rewriter);
+        match restore_counter(&flow, &found, rewriter) {
+            Some(RestoredIndex::Counter(counter)) => narrow_counter(&flow, &found, &counter, rewriter),
+            Some(RestoredIndex::Index(index, step)) => {
+                narrow_descending(&flow, &found, &index, step, rewriter);
+            }
+            None => {}
         }
     }
     narrow_phis(&flow, rewriter);

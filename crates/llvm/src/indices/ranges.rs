@@ -1,7 +1,7 @@
 //! Counters of 32 bits, where the tests before and at the end of a loop show that no more are needed.
 
-use super::counters::{Counter, opcode_of};
-use super::flow::{Flow, KnownComparison, SimpleLoop, swapped};
+use super::counters::{Counter, LinearPhi, opcode_of};
+use super::flow::{Flow, KnownComparison, SimpleLoop, fact_of_edge, inverse, swapped};
 use super::rewriter::{Rewriter, WrapFlags};
 use crate::view::Val;
 use llvm_sys::{LLVMIntPredicate, LLVMOpcode};
@@ -40,6 +40,96 @@ pub(super) fn narrow_counter<'m>(
     };
     let Some(reading) = reading(start, end, counter, &facts) else { return };
     rebuild(found, counter, [start, end], reading, rewriter);
+}
+
+/// Replaces an index that goes down from a number that is not negative by one of 32 bits, if the test of the next iteration bounds
+/// it from below.
+pub(super) fn narrow_descending<'m>(
+    flow: &Flow<'m>,
+    found: &SimpleLoop<'m>,
+    index: &LinearPhi<'m>,
+    step: i64,
+    rewriter: &Rewriter<'m>,
+) {
+    let facts = flow.facts(found.entering, found.header);
+    let start = match extended(index.start).or_else(|| masked(index.start, &facts)) {
+        Some(Extended::Constant(first)) if i32::try_from(first).is_ok_and(|first| first >= 0) => {
+            rewriter.constant(NARROW, first)
+        }
+        Some(Extended::Signed(value)) if exceeds(&facts, value, -1, true) => value,
+        Some(Extended::Unsigned { value, is_nonnegative })
+            if is_nonnegative || exceeds(&facts, value, -1, true) =>
+        {
+            value
+        }
+        _ => return,
+    };
+    let Some(bound) = lower_bound(found, index) else { return };
+    let fits = |value: i64| i32::try_from(value).is_ok();
+    if step >= 0 || !fits(step) || !fits(bound.least - 1) {
+        return;
+    }
+    // Values that begin iterations after the first are not below this, and the last one goes down by one more step.
+    let least = if bound.is_of_next { bound.least } else { bound.least + step };
+    if !fits(least + step) {
+        return;
+    }
+    let extend_signed = |value| rewriter.cast(LLVMOpcode::LLVMSExt, value, WIDE);
+    let phi = rewriter.phi(found.header, rewriter.int(NARROW), &[(start, found.entering)]);
+    let narrow_step = rewriter.constant(NARROW, step);
+    let flags = WrapFlags { nuw: false, nsw: true };
+    let next = rewriter.before(index.next).binary(LLVMOpcode::LLVMAdd, phi, narrow_step, flags);
+    let wide_next = extend_signed(next);
+    rewriter.add_incoming(phi, next, found.latch);
+    let tested = if bound.is_of_next { next } else { phi };
+    rewriter.before(bound.comparison);
+    let below = rewriter.constant(NARROW, bound.least - 1);
+    let goes_on = LLVMIntPredicate::LLVMIntSGT;
+    let predicate = if bound.is_inverse { inverse(goes_on) } else { goes_on };
+    rewriter.replace(bound.comparison, rewriter.compare(predicate, tested, below));
+    rewriter.after_phis(found.header);
+    let wide = if least >= 0 { rewriter.extend_nonnegative(phi, WIDE) } else { extend_signed(phi) };
+    rewriter.replace(index.phi, wide);
+    rewriter.replace(index.next, wide_next);
+}
+
+/// Lower bound of an index in iterations that are followed by another one.
+#[derive(Clone, Copy, Debug)]
+struct LowerBound<'m> {
+    comparison: Val<'m>,
+    /// True if the comparison holds where no iteration follows.
+    is_inverse: bool,
+    /// True for the next iteration's value, false for the value that begins the iteration.
+    is_of_next: bool,
+    least: i64,
+}
+
+/// Recognizes a signed test for the next iteration: of an index or its next value, plus a constant, against a constant.
+fn lower_bound<'m>(found: &SimpleLoop<'m>, index: &LinearPhi<'m>) -> Option<LowerBound<'m>> {
+    let branch = found.latch.terminator()?;
+    let fact = fact_of_edge(found.latch, found.header)?;
+    let (predicate, sum, bound) = match fact.left.bits() {
+        None => (fact.predicate, fact.left, fact.right),
+        Some(_) => (swapped(fact.predicate), fact.right, fact.left),
+    };
+    let small = |value: Val<'m>| i32::try_from(value.bits()? as i64).ok().map(i64::from);
+    let above = match predicate {
+        LLVMIntPredicate::LLVMIntSGT => 1,
+        LLVMIntPredicate::LLVMIntSGE => 0,
+        _ => return None,
+    };
+    let is_index = |value| value == index.next || value == index.phi;
+    let (tested, added) = match opcode_of(sum)? {
+        _ if is_index(sum) => (sum, 0),
+        LLVMOpcode::LLVMAdd if is_index(sum.operand(0)) => (sum.operand(0), small(sum.operand(1))?),
+        _ => return None,
+    };
+    Some(LowerBound {
+        comparison: branch.condition()?,
+        is_inverse: branch.successors().first() != Some(&found.header),
+        is_of_next: tested == index.next,
+        least: small(bound)? + above - added,
+    })
 }
 
 /// Recognizes an extension of 32 bits.
