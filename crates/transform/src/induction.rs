@@ -86,11 +86,18 @@ pub(crate) fn find_counter(
     let ahead = if counter == next { step } else { 0 };
     let flags = func.def_inst(next).map(|inst| func.inst(inst).flags);
     let keeps = |flag| flags.is_some_and(|flags| flags.has(flag));
+    // A loop that continues at its bound, too, ends if some number is beyond that.
+    let ones = scalar.bit_mask();
+    let constant = func.constant(bound).and_then(|constant| constant.splat_bits());
+    let is_constant_but = |end: u128| constant.is_some_and(|bits| bits != end);
     let ends = match continues {
         IntPredicate::Ne => step == 1 || step == -1,
-        IntPredicate::Ult => step > 0 && keeps(Flag::Nuw) || step == 1 && ahead == 0,
-        IntPredicate::Slt => step > 0 && keeps(Flag::Nsw) || step == 1 && ahead == 0,
-        IntPredicate::Sgt => step < 0 && keeps(Flag::Nsw) || step == -1 && ahead == 0,
+        IntPredicate::Ule if !is_constant_but(ones) => false,
+        IntPredicate::Sle if !is_constant_but(ones >> 1) => false,
+        IntPredicate::Sge if !is_constant_but(ones ^ ones >> 1) => false,
+        IntPredicate::Ult | IntPredicate::Ule => step > 0 && keeps(Flag::Nuw) || step == 1 && ahead == 0,
+        IntPredicate::Slt | IntPredicate::Sle => step > 0 && keeps(Flag::Nsw) || step == 1 && ahead == 0,
+        IntPredicate::Sgt | IntPredicate::Sge => step < 0 && keeps(Flag::Nsw) || step == -1 && ahead == 0,
         _ => false,
     };
     ends.then_some(LoopCounter { init, ahead, step, bound, continues })
@@ -113,7 +120,10 @@ impl LoopCounter {
         // Number of steps that start before the bound.
         let (zero, one) = (builder.int(scalar, 0), builder.int(scalar, 1));
         let size = builder.int(scalar, self.step.abs());
-        let before = builder.op(Op::Sub, &[far, one]);
+        let before = match self.continues {
+            IntPredicate::Ule | IntPredicate::Sle | IntPredicate::Sge => far,
+            _ => builder.op(Op::Sub, &[far, one]),
+        };
         let whole = builder.op(Op::Udiv, &[before, size]);
         let times = builder.op(Op::Add, &[whole, one]);
         let continues = builder.icmp(self.continues, full_preheader, self.bound);
