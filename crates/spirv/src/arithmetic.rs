@@ -191,7 +191,8 @@ impl FunctionWriter<'_, '_> {
             std::cmp::Ordering::Less => self.temporary(&format!("zext {} to {text}", amount.typed())),
             std::cmp::Ordering::Greater => self.temporary(&format!("trunc {} to {text}", amount.typed())),
         };
-        self.result(id, &format!("{opcode} {text} {}, {amount}", value.text));
+        let flags = if opcode == "shl" { self.wrap_flags(id) } else { String::new() };
+        self.result(id, &format!("{opcode} {flags}{text} {}, {amount}", value.text));
         Ok(())
     }
 

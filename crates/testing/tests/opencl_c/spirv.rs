@@ -132,3 +132,18 @@ fn kernels_in_spirv_compute_what_their_sources_do() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(compared > 30, "only {compared} kernels are compared");
 }
+
+/// Sums, products and shifts that promise not to wrap keep the promise, of both kinds.
+#[test]
+fn promises_not_to_wrap_are_kept() {
+    let path = std::env::temp_dir().join(format!("heddle-wrap-{}.cl", std::process::id()));
+    let source = "kernel void k(global int *o, int n, int m) { o[0] = n * m; o[1] = n + m; o[2] = n - m; o[3] = n * 4; o[4] = 3u << (m & 7); }";
+    std::fs::write(&path, source).expect("it can be written");
+    let more = ["-O1", "-mllvm", "--spirv-ext=+SPV_KHR_no_integer_wrap_decoration"];
+    let bytes = emitted(&path, &more).expect("clang writes SPIR-V");
+    let text = program(&path, &bytes).module.to_string();
+    let _ = std::fs::remove_file(&path);
+    for op in ["mul nsw", "add nsw", "sub nsw", "shl nsw", "shl nuw nsw"] {
+        assert!(text.contains(&format!("{op} ")), "no `{op}` in\n{text}");
+    }
+}
