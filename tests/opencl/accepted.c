@@ -81,6 +81,32 @@ static void spaces(struct setting s) {
          "  out[5] = to_private(q) == 0 && to_local(r) == 0 && to_global(p) == 0 && to_global(q) == 0;\n"
          "}\n", "-cl-std=CL3.0", 1);
   EXPECT(out[0] == 3 && out[1] == 1 && out[2] == 6 && out[3] == 2 && out[4] == 9 && out[5] == 1 && out[20] == 6);
+  // The space depends on the work-item, and a function asks about its parameters.
+  launch(s,
+         "global int one = 1;\n"
+         "bool is_right(int *a, float *b, int *c, ushort *d, long *e) {\n"
+         "  if (to_global(a) == NULL) return false;\n"
+         "  if (to_local(b) == NULL) return false;\n"
+         "  if (to_global(c) == NULL) return false;\n"
+         "  if (to_local(d) == NULL) return false;\n"
+         "  if (to_private(e) == NULL) return false;\n"
+         "  return *a == 1 && *b == 2 && *c == 1 && *d == 4 && *e == 5;\n"
+         "}\n"
+         "kernel void k(global int *out) {\n"
+         "  int i = get_global_id(0);\n"
+         "  local int two; local float b; local ushort d; long e = 5;\n"
+         "  two = 2; b = 2; d = 4;\n"
+         "  int own = 3, *p;\n"
+         "  if (i % 3 == 0) p = &one; else if (i % 3 == 1) p = &two; else p = &own;\n"
+         "  barrier(CLK_LOCAL_MEM_FENCE);\n"
+         "  int *q = i < 5 ? &one : (int *)&two;\n"
+         "  out[i] = (to_global(p) ? 1 : 0) + (to_local(p) ? 2 : 0) + (to_private(p) ? 4 : 0) + *p * 10;\n"
+         "  out[i] += (to_global(q) ? *to_global(q) : 0) * 100 + (to_local(q) ? *to_local(q) : 0) * 1000;\n"
+         "  if (i == 0) out[20] = is_right(&one, &b, &one, &d, &e);\n"
+         "}\n", "-cl-std=CL3.0", 9);
+  int of_spaces[] = {11, 22, 34};
+  for (int i = 0; i < 9; i++) EXPECT(out[i] == of_spaces[i % 3] + (i < 5 ? 100 : 2000));
+  EXPECT(out[20] == 1);
 }
 
 // A kernel that is refused does not affect the others.
@@ -94,8 +120,8 @@ static void refusals(struct setting s) {
       "__attribute__((noinline)) int odd(int n) { return n == 0 ? 0 : even(n / 5 - 1) * even(n - 1); }\n"
       "kernel void calls_itself(global int *out) { out[0] = fib(out[1]); }\n"
       "kernel void in_turns(global int *out) { out[0] = even(out[1]); }\n"
-      "kernel void asks(global int *out, global int *which) {\n"
-      "  int own[2] = {1, 2}; int *p = own; if (which[0]) p = out; out[0] = to_global(p + which[1]) == 0;\n"
+      "kernel void asks(global int *out, global ulong *which) {\n"
+      "  int *p = (int *)which[0]; out[0] = to_global(p + which[1]) == 0;\n"
       "}\n"
       "kernel void k(global int *out) { out[0] = 1; }\n", "-cl-std=CL3.0");
   char log[4096];

@@ -61,6 +61,17 @@ static const char *source =
     "  }\n"
     "  if (wrong) { atomic_add(errors, wrong); }\n"
     "}\n"
+    // Halves keep all bits: here those of a signaling NaN.
+    "kernel void halves(global int *errors) {\n"
+    "  half x = as_half((ushort)(0x7c01 + get_sub_group_local_id()));\n"
+    "  int wrong = as_ushort(sub_group_broadcast(x, 2)) != 0x7c03;\n"
+    "  wrong += as_ushort(sub_group_shuffle(x, 1)) != 0x7c02;\n"
+    "  wrong += as_ushort(sub_group_broadcast_first(x)) != 0x7c01;\n"
+    "  wrong += as_ushort(sub_group_rotate(x, 0)) != as_ushort(x);\n"
+    "  half3 v = sub_group_non_uniform_broadcast((half3)(x), 3);\n"
+    "  wrong += as_ushort(v.x) != 0x7c04 || as_ushort(v.z) != 0x7c04;\n"
+    "  if (wrong) { atomic_add(errors, wrong); }\n"
+    "}\n"
     // A wrong expectation.
     "kernel void wrong(global int *errors) {\n"
     "  if (sub_group_shuffle((int)get_sub_group_local_id(), 1) != 2) { atomic_inc(errors); }\n"
@@ -73,7 +84,7 @@ int main(void) {
   cl_kernel kernels[32];
   cl_uint count, noticed = 0;
   CHECK(clCreateKernelsInProgram(program, 32, kernels, &count));
-  EXPECT(count == 13);
+  EXPECT(count == 14);
   for (cl_uint i = 0; i < count; i++) {
     cl_int errors = 0, error;
     char name[64];

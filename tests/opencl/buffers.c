@@ -143,6 +143,8 @@ static void shared(struct setting s) {
   int *data = clSVMAlloc(s.context, CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, 64 * sizeof(int), 0);
   int *other = clSVMAlloc(s.context, CL_MEM_READ_WRITE, 64 * sizeof(int), 64);
   EXPECT(data && other);
+  EXPECT(!clCreateBuffer(s.context, CL_MEM_USE_HOST_PTR, 65 * sizeof(int), data, &error) && error == CL_INVALID_BUFFER_SIZE);
+  EXPECT(!clCreateBuffer(s.context, CL_MEM_USE_HOST_PTR, 64 * sizeof(int), data + 1, &error) && error == CL_INVALID_BUFFER_SIZE);
   EXPECT(!clSVMAlloc(s.context, CL_MEM_SVM_ATOMICS, 64, 0));
   EXPECT(!clSVMAlloc(s.context, 0, 0, 0));
   EXPECT(!clSVMAlloc(s.context, 0, 64, 3));

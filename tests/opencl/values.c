@@ -20,7 +20,7 @@ static const char *source =
     "#pragma OPENCL EXTENSION cl_khr_subgroup_ballot : enable\n"
     "kernel void bits(global uint *out, global const uint4 *in) {\n"
     "  size_t i = get_global_id(0); uint4 v = in[i];\n"
-    "  out[8 * i] = get_sub_group_size(); out[8 * i + 1] = get_sub_group_local_id();\n"
+    "  out[8 * i] = get_max_sub_group_size(); out[8 * i + 1] = get_sub_group_local_id();\n"
     "  out[8 * i + 2] = sub_group_ballot_find_msb(v); out[8 * i + 3] = sub_group_ballot_find_lsb(v);\n"
     "  out[8 * i + 4] = sub_group_ballot_bit_count(v); out[8 * i + 5] = sub_group_ballot_inclusive_scan(v);\n"
     "  out[8 * i + 6] = sub_group_ballot_exclusive_scan(v); out[8 * i + 7] = get_sub_group_id();\n"
@@ -128,6 +128,7 @@ static void bits(struct setting s, cl_program program) {
     for (size_t i = 0; i < global; i++) {
       cl_uint *of = out + 8 * i;
       unsigned long long value = in[i].s[0] | (unsigned long long)in[i].s[1] << 32;
+      // Bits count below the size of the largest sub-group, also in a smaller one.
       if (of[0] < 64) value &= (1ull << of[0]) - 1;
       unsigned long long to_here = ((2ull << of[1]) - 1) & value, before = ((1ull << of[1]) - 1) & value;
       if (value) {

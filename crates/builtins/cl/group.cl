@@ -250,7 +250,6 @@ CONVERGENT int sub_group_any(int predicate) { return own_any(predicate != 0); }
     return NARROWED_##by(T, before, (W)(neutral)); \
   }
 #define SUB_GROUP(T, W, least, most) \
-  CONVERGENT T sub_group_broadcast(T value, uint lane) { return (T)own_broadcast((W)value, (int)lane); } \
   SUB_GROUP_BY(sub_group, T, W, add, 0) \
   SUB_GROUP_BY(sub_group, T, W, min, most) \
   SUB_GROUP_BY(sub_group, T, W, max, least) \
@@ -282,25 +281,30 @@ ASK_LANE(ulong, u64)
 ASK_LANE(float, f32)
 ASK_LANE(double, f64)
 
-#define LANES(T, W) \
-  CONVERGENT T sub_group_shuffle(T value, uint lane) { return (T)own_shuffle((W)value, (int)lane); } \
-  CONVERGENT T sub_group_shuffle_xor(T value, uint mask) { return (T)own_shuffle((W)value, own_lane() ^ (int)mask); } \
-  CONVERGENT T sub_group_shuffle_up(T value, uint by) { return (T)own_shuffle((W)value, own_lane() - (int)by); } \
-  CONVERGENT T sub_group_shuffle_down(T value, uint by) { return (T)own_shuffle((W)value, own_lane() + (int)by); } \
-  CONVERGENT T sub_group_non_uniform_broadcast(T value, uint lane) { return (T)own_shuffle((W)value, (int)lane); } \
-  CONVERGENT T sub_group_broadcast_first(T value) { return (T)own_first((W)value); } \
-  CONVERGENT int sub_group_non_uniform_all_equal(T value) { return own_all((T)own_first((W)value) == value); }
-LANES(char, int)
-LANES(uchar, uint)
-LANES(short, int)
-LANES(ushort, uint)
-LANES(int, int)
-LANES(uint, uint)
-LANES(long, long)
-LANES(ulong, ulong)
-LANES(half, float)
-LANES(float, float)
-LANES(double, double)
+// INTO and FROM convert to W and back. Halves go by their bits: a conversion to float would change signaling NaNs.
+#define CONVERTED(T, value) (T)(value)
+#define HALF_BITS(T, value) (T)__builtin_astype((half)(value), ushort)
+#define HALF_OF_BITS(T, value) __builtin_astype((ushort)(value), half)
+#define LANES(T, W, INTO, FROM) \
+  CONVERGENT T sub_group_broadcast(T value, uint lane) { return FROM(T, own_broadcast(INTO(W, value), (int)lane)); } \
+  CONVERGENT T sub_group_shuffle(T value, uint lane) { return FROM(T, own_shuffle(INTO(W, value), (int)lane)); } \
+  CONVERGENT T sub_group_shuffle_xor(T value, uint mask) { return FROM(T, own_shuffle(INTO(W, value), own_lane() ^ (int)mask)); } \
+  CONVERGENT T sub_group_shuffle_up(T value, uint by) { return FROM(T, own_shuffle(INTO(W, value), own_lane() - (int)by)); } \
+  CONVERGENT T sub_group_shuffle_down(T value, uint by) { return FROM(T, own_shuffle(INTO(W, value), own_lane() + (int)by)); } \
+  CONVERGENT T sub_group_non_uniform_broadcast(T value, uint lane) { return FROM(T, own_shuffle(INTO(W, value), (int)lane)); } \
+  CONVERGENT T sub_group_broadcast_first(T value) { return FROM(T, own_first(INTO(W, value))); } \
+  CONVERGENT int sub_group_non_uniform_all_equal(T value) { return own_all(FROM(T, own_first(INTO(W, value))) == value); }
+LANES(char, int, CONVERTED, CONVERTED)
+LANES(uchar, uint, CONVERTED, CONVERTED)
+LANES(short, int, CONVERTED, CONVERTED)
+LANES(ushort, uint, CONVERTED, CONVERTED)
+LANES(int, int, CONVERTED, CONVERTED)
+LANES(uint, uint, CONVERTED, CONVERTED)
+LANES(long, long, CONVERTED, CONVERTED)
+LANES(ulong, ulong, CONVERTED, CONVERTED)
+LANES(half, uint, HALF_BITS, HALF_OF_BITS)
+LANES(float, float, CONVERTED, CONVERTED)
+LANES(double, double, CONVERTED, CONVERTED)
 #define BROADCAST_ELEMENT(s, f) f(value.s, lane)
 #define BROADCAST_VECTOR(n, T) \
   CONVERGENT T##n sub_group_non_uniform_broadcast(T##n value, uint lane) { \
@@ -313,26 +317,26 @@ LANES(double, double)
 NUMBERS(BROADCAST_VECTORS, _)
 
 // The lanes of a rotation: of the whole sub-group, or of clusters whose size is a power of two.
-#define ROTATE(T, W) \
+#define ROTATE(T, W, INTO, FROM) \
   CONVERGENT T sub_group_rotate(T value, int by) { \
     int width = own_width(), rest = (int)(((long)own_lane() + by) % width); \
-    return (T)own_shuffle((W)value, rest < 0 ? rest + width : rest); \
+    return FROM(T, own_shuffle(INTO(W, value), rest < 0 ? rest + width : rest)); \
   } \
   CONVERGENT T sub_group_clustered_rotate(T value, int by, uint size) { \
     int lane = own_lane(), inside = (int)size - 1; \
-    return (T)own_shuffle((W)value, (lane & ~inside) | ((int)((uint)lane + (uint)by) & inside)); \
+    return FROM(T, own_shuffle(INTO(W, value), (lane & ~inside) | ((int)((uint)lane + (uint)by) & inside))); \
   }
-ROTATE(char, int)
-ROTATE(uchar, uint)
-ROTATE(short, int)
-ROTATE(ushort, uint)
-ROTATE(int, int)
-ROTATE(uint, uint)
-ROTATE(long, long)
-ROTATE(ulong, ulong)
-ROTATE(half, float)
-ROTATE(float, float)
-ROTATE(double, double)
+ROTATE(char, int, CONVERTED, CONVERTED)
+ROTATE(uchar, uint, CONVERTED, CONVERTED)
+ROTATE(short, int, CONVERTED, CONVERTED)
+ROTATE(ushort, uint, CONVERTED, CONVERTED)
+ROTATE(int, int, CONVERTED, CONVERTED)
+ROTATE(uint, uint, CONVERTED, CONVERTED)
+ROTATE(long, long, CONVERTED, CONVERTED)
+ROTATE(ulong, ulong, CONVERTED, CONVERTED)
+ROTATE(half, uint, HALF_BITS, HALF_OF_BITS)
+ROTATE(float, float, CONVERTED, CONVERTED)
+ROTATE(double, double, CONVERTED, CONVERTED)
 
 // Reductions and scans that no horizontal operation does: over the active lanes in order, from `first` on.
 #define JOIN_logical_and(a, b) ((a) != 0 && (b) != 0)
@@ -391,13 +395,13 @@ CLUSTERED_BY(int, int, logical_xor, 0)
 
 // Sub-groups have at most 64 lanes here: two of the four words.
 static PURE uint4 as_words(ulong bits) { return (uint4)((uint)bits, (uint)(bits >> 32), 0, 0); }
+static PURE ulong low_bits(uint size) { return size < 64 ? ((ulong)1 << size) - 1 : ~(ulong)0; }
+// Bits of lanes that the largest sub-group of the launch has: a smaller one considers them, too.
 static PURE ulong of_words(uint4 words) {
-  ulong bits = words.x | (ulong)words.y << 32;
-  uint size = get_sub_group_size();
-  return size < 64 ? bits & (((ulong)1 << size) - 1) : bits;
+  return (words.x | (ulong)words.y << 32) & low_bits(get_max_sub_group_size());
 }
 static PURE ulong up_to_lane(void) { return ((ulong)2 << own_lane()) - 1; }
-static PURE ulong lanes_there(void) { return of_words((uint4)(0xffffffff)); }
+static PURE ulong lanes_there(void) { return low_bits(get_sub_group_size()); }
 CONVERGENT uint4 sub_group_ballot(int predicate) { return as_words(own_ballot(predicate != 0)); }
 CONVERGENT int sub_group_inverse_ballot(uint4 value) { return (of_words(value) >> own_lane()) & 1; }
 PURE int sub_group_ballot_bit_extract(uint4 value, uint index) { return (of_words(value) >> index) & 1; }

@@ -14,6 +14,7 @@ mod front_end;
 mod opencl;
 mod private_arrays;
 mod small_loops;
+mod space_queries;
 mod indices;
 mod spirv;
 mod defined_divisions;

@@ -7,6 +7,7 @@ use crate::indices::restore_indices;
 use crate::private_arrays::locate_arrays;
 use crate::read::read_ir;
 use crate::small_loops::unroll_small_loops;
+use crate::space_queries::{inline_space_queries, resolve_space_queries};
 use crate::view::{LlvmModule, Val, attribute_kind, take_error};
 use heddle_ir::{Code, Diagnostic};
 use llvm_sys::core::*;
@@ -81,13 +82,6 @@ const FOLDER: &str = "/heddle-opencl";
 
 /// Prefix of the stubs that clang emits for kernels called from other kernels.
 const KERNEL_STUB: &str = "__clang_ocl_kern_imp_";
-
-/// clang's functions for `to_global`, `to_local` and `to_private`, with the address spaces that they test for.
-pub(crate) const SPACE_QUERIES: [(&str, u32); 3] =
-    [("__to_global", 1), ("__to_local", 3), ("__to_private", 0)];
-
-/// Generic address space of the target `spir64`.
-const GENERIC_SPACE: u32 = 4;
 
 /// OpenCL C base header of the clang that Heddle is built with.
 const BASE_HEADER: &str = include_str!(concat!(env!("OUT_DIR"), "/opencl-c-base.h"));
@@ -321,6 +315,7 @@ fn finish(module: &LlvmModule, options: &OpenClOptions) -> Result<(), String> {
         hide_kernel_stubs(module);
     }
     let level = level_of(options);
+    inline_space_queries(module);
     locate_arrays(module);
     if level > 0 {
         unroll_small_loops(module).map_err(|reason| format!("LLVM's passes fail: {reason}"))?;
@@ -334,61 +329,6 @@ fn finish(module: &LlvmModule, options: &OpenClOptions) -> Result<(), String> {
 fn level_of(options: &OpenClOptions) -> u8 {
     let is_off = options.words.iter().any(|word| word == "-cl-opt-disable" || word == "-O0");
     u8::from(!is_off)
-}
-
-/// Replaces `to_global(p)`, `to_local(p)` and `to_private(p)` where the address space of `p` is known: by a pointer of
-/// that space or by null.
-fn resolve_space_queries(module: &LlvmModule) {
-    for (name, wanted) in SPACE_QUERIES {
-        for call in module.calls_of(name) {
-            // SAFETY: a live call of a function from a generic pointer to one of the space; it is erased once, without uses.
-            unsafe {
-                let (pointer, ty) = (LLVMGetOperand(call, 0), LLVMTypeOf(call));
-                let Some(space) = space_of_pointer(pointer) else { continue };
-                let result = if space == wanted {
-                    let builder = LLVMCreateBuilderInContext(module.context());
-                    LLVMPositionBuilderBefore(builder, call);
-                    let cast = LLVMBuildAddrSpaceCast(builder, pointer, ty, c"".as_ptr());
-                    LLVMDisposeBuilder(builder);
-                    cast
-                } else {
-                    LLVMConstNull(ty)
-                };
-                LLVMReplaceAllUsesWith(call, result);
-                LLVMInstructionEraseFromParent(call);
-            }
-        }
-    }
-}
-
-/// Returns the address space that a generic pointer was cast from, if it is known.
-///
-/// # Safety
-/// The value is live and a pointer.
-unsafe fn space_of_pointer(pointer: LLVMValueRef) -> Option<u32> {
-    const MAX_STEPS: usize = 64;
-    let mut pointer = pointer;
-    for _ in 0..MAX_STEPS {
-        // SAFETY: a live pointer; casts and address computations have one as their first operand.
-        unsafe {
-            let space = LLVMGetPointerAddressSpace(LLVMTypeOf(pointer));
-            if space != GENERIC_SPACE {
-                return Some(space);
-            }
-            let is_constant = !LLVMIsAConstantExpr(pointer).is_null();
-            let opcode = match is_constant {
-                true => LLVMGetConstOpcode(pointer),
-                false if LLVMIsAInstruction(pointer).is_null() => return None,
-                false => LLVMGetInstructionOpcode(pointer),
-            };
-            use llvm_sys::LLVMOpcode::{LLVMAddrSpaceCast, LLVMGetElementPtr};
-            if !matches!(opcode, LLVMAddrSpaceCast | LLVMGetElementPtr) {
-                return None;
-            }
-            pointer = LLVMGetOperand(pointer, 0);
-        }
-    }
-    None
 }
 
 /// Gives kernel stubs internal linkage, which lets LLVM delete unused ones. clang emits a stub of each kernel for calls

@@ -399,7 +399,8 @@ pub(crate) fn conformance(arguments: &ConformanceArguments, caller: &Path) -> Xt
         at(&results, fs::remove_file(&results))?;
     }
     let kept = if results.exists() { read(&results)? } else { String::new() };
-    let kept: Vec<TestResult> = kept.lines().filter_map(TestResult::parse).collect();
+    let mut kept: Vec<TestResult> = kept.lines().filter_map(TestResult::parse).collect();
+    kept.retain(|result| suite.rows.iter().any(|row| row.title() == result.row));
     let mut tests = Vec::new();
     for (row, suite_row) in suite.rows.iter().enumerate() {
         for name in suite.tests(suite_row)? {

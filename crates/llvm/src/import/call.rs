@@ -4,7 +4,7 @@ use super::body::{BodyImporter, Leaves};
 use super::refusal::{ImportRefusal, ImportResult};
 use super::signature::touches_no_memory;
 use super::types::AddressSpaceMap;
-use crate::opencl::SPACE_QUERIES;
+use crate::space_queries::SPACE_QUERIES;
 use crate::spirv::unsupported_feature;
 use crate::view::Val;
 use heddle_ir::inst::{Access, Detail, InstData};

@@ -83,6 +83,10 @@ impl ClBuffer {
         ensure(size != 0 && size as u64 <= device().max_allocation(), CL_INVALID_BUFFER_SIZE)?;
         let wants_pointer = flags & (CL_MEM_USE_HOST_PTR | CL_MEM_COPY_HOST_PTR) != 0;
         ensure(wants_pointer != host_pointer.pointer().is_null(), CL_INVALID_HOST_PTR)?;
+        // A buffer in shared virtual memory is no larger than the allocation.
+        let address = host_pointer.number();
+        let is_shared = uses_host && context.svm.find(address).is_some();
+        ensure(!is_shared || context.svm.holds(address, size), CL_INVALID_BUFFER_SIZE)?;
         let memory = if uses_host {
             ClMemory::of_host(host_pointer)
         } else {
