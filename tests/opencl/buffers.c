@@ -7,6 +7,30 @@ static int calls[4];
 static void CL_CALLBACK first(cl_mem memory, void *data) { (void)memory, (void)data, calls[calls[0]++ + 1] = 1; }
 static void CL_CALLBACK second(cl_mem memory, void *data) { (void)memory, (void)data, calls[calls[0]++ + 1] = 2; }
 
+// Patterns of all sizes, over less than a block of patterns, over several, and a part of one; what is next to them stays.
+static void fills(struct setting s) {
+  enum { BYTES = 3 * N + 512 };
+  static unsigned char back[BYTES];
+  const size_t sizes[] = {128, N, 3 * N + 256};
+  cl_int error;
+  cl_mem memory = clCreateBuffer(s.context, CL_MEM_READ_WRITE, BYTES, NULL, &error);
+  CHECK(error);
+  for (size_t width = 1; width <= 128; width *= 2)
+    for (int of = 0; of < 3; of++)
+      for (int equal = 0; equal < 2; equal++) {
+        unsigned char pattern[128], other = 0xee;
+        for (size_t i = 0; i < width; i++) pattern[i] = (unsigned char)(equal ? 5 : 3 * i + 1);
+        CHECK(clEnqueueFillBuffer(s.queue, memory, &other, 1, 0, BYTES, 0, NULL, NULL));
+        CHECK(clEnqueueFillBuffer(s.queue, memory, pattern, width, 128, sizes[of], 0, NULL, NULL));
+        CHECK(clEnqueueReadBuffer(s.queue, memory, CL_TRUE, 0, BYTES, back, 0, NULL, NULL));
+        int wrong = 0;
+        for (size_t i = 0; i < BYTES; i++)
+          wrong += back[i] != (i < 128 || i >= 128 + sizes[of] ? other : pattern[(i - 128) % width]);
+        EXPECT(wrong == 0);
+      }
+  CHECK(clReleaseMemObject(memory));
+}
+
 static void host_pointers(struct setting s) {
   static unsigned char host[N], back[N];
   cl_int error;
@@ -180,6 +204,7 @@ static void shared(struct setting s) {
 
 int main(void) {
   struct setting s = start(0);
+  fills(s);
   host_pointers(s);
   parts(s);
   boxes(s);

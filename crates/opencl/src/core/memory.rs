@@ -69,18 +69,29 @@ impl Address {
         copy
     }
 
-    /// Repeats a pattern over bytes.
+    /// Repeats a pattern over bytes: a block of patterns is copied again and again, so the size of the pattern does not count.
     ///
     /// # Safety
     /// The range is mapped memory of at least `bytes` bytes.
     pub unsafe fn fill(self, pattern: &[u8], bytes: usize) {
-        for start in (0..bytes).step_by(pattern.len().max(1)) {
-            let some = pattern.len().min(bytes - start);
+        let Some((&first, rest)) = pattern.split_first() else { return };
+        if rest.iter().all(|&byte| byte == first) {
+            // SAFETY: the caller's promise.
+            unsafe { self.0.write_bytes(first, bytes) };
+            return;
+        }
+        let whole = pattern.len() * (FILL_BLOCK / pattern.len()).max(1);
+        let block: Vec<u8> = pattern.iter().copied().cycle().take(whole.min(bytes)).collect();
+        for start in (0..bytes).step_by(whole) {
+            let some = block.len().min(bytes - start);
             // SAFETY: the caller's promise; a part of the piece.
-            unsafe { std::ptr::copy_nonoverlapping(pattern.as_ptr(), self.0.add(start), some) };
+            unsafe { std::ptr::copy_nonoverlapping(block.as_ptr(), self.0.add(start), some) };
         }
     }
 }
+
+/// Bytes of the block that a fill copies: it stays in the first-level cache.
+const FILL_BLOCK: usize = 4096;
 
 /// The shape of a box of bytes in a linear piece of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
