@@ -4,7 +4,8 @@
 //! `a[r * n + c]` is contiguous along the dimension of `c`. A brush along another dimension gathers and scatters.
 //!
 //! The choice compares the costs of accesses and branches with the brush along each dimension. Each case has an analysis of its
-//! own, since `r * n + c` with an unknown `n` is strided along a single dimension only.
+//! own, since `r * n + c` with an unknown `n` is strided along a single dimension only. Accesses that cost as much along both dimensions
+//! do not count: where a filter gathers along each of them, the dimension of its contiguous store decides.
 //!
 //! The choice affects speed only: any order is correct. So the estimate may assume that index arithmetic does not wrap.
 
@@ -91,6 +92,8 @@ const LANES: u32 = 8;
 /// Costs of accesses, in contiguous accesses of one vector.
 const CONTIGUOUS: u64 = 1;
 const GATHERED: u64 = 8;
+/// Elements from lane to lane per additional unit of a strided access: the fields of a structure are loaded together.
+const ELEMENTS_PER_UNIT: u64 = 2;
 /// Cost of a divergent branch: both sides execute, predicated.
 const DIVERGENT_BRANCH: u64 = 2;
 /// Assumed trip count of a loop.
@@ -116,17 +119,19 @@ pub fn vector_dimension(module: &Module, kernel: &str) -> VectorDimension {
     }
     extensions::split_extensions(&mut inlined);
     assume_no_wrap(&mut inlined);
+    let mut estimates: [DimensionEstimate; 3] = Default::default();
     for dimension in (0..3u8).filter(|&it| it == 0 || used[usize::from(it)]) {
-        let Some((cost, together)) = estimate(&inlined, module, dimension) else {
+        let Some(estimated) = estimate(&inlined, module, dimension) else {
             return VectorDimension::default();
         };
-        choice.costs[usize::from(dimension)] = cost;
-        choice.together[usize::from(dimension)] = together;
+        choice.costs[usize::from(dimension)] = sum(estimated.costs.iter().copied());
+        choice.together[usize::from(dimension)] = estimated.together;
+        estimates[usize::from(dimension)] = estimated;
     }
     // Only a clear gain counts: group and tile sizes are tuned for dimension 0.
     let best = (1..3u8).filter(|&it| used[usize::from(it)]).min_by_key(|&it| choice.costs[usize::from(it)]);
     if let Some(best) = best
-        && choice.costs[usize::from(best)] * 5 < choice.costs[0] * 4
+        && estimates[usize::from(best)].is_clearly_below(&estimates[0])
     {
         choice.axes = match best {
             1 => AxisOrder([1, 0, 2]),
@@ -134,6 +139,31 @@ pub fn vector_dimension(module: &Module, kernel: &str) -> VectorDimension {
         };
     }
     choice
+}
+
+/// Costs of a kernel with lanes along a dimension.
+#[derive(Default)]
+struct DimensionEstimate {
+    /// Costs of accesses and branches, in the kernel's order.
+    costs: Vec<u64>,
+    /// Number of contiguous or uniform accesses, and of all counted accesses.
+    together: (u32, u32),
+}
+
+impl DimensionEstimate {
+    /// True if the costs are below four fifths of the other ones, without what costs as much there.
+    fn is_clearly_below(&self, other: &DimensionEstimate) -> bool {
+        // Queries are lowered alike along each dimension, so the costs are of the same instructions.
+        let is_alike = self.costs.len() == other.costs.len();
+        let pairs = self.costs.iter().zip(&other.costs).filter(|(one, other)| !is_alike || one != other);
+        let (own, others): (Vec<u64>, Vec<u64>) = pairs.unzip();
+        sum(own.into_iter()).saturating_mul(5) < sum(others.into_iter()).saturating_mul(4)
+    }
+}
+
+/// Saturating sum.
+fn sum(costs: impl Iterator<Item = u64>) -> u64 {
+    costs.fold(0, u64::saturating_add)
 }
 
 /// Returns the dimensions along which a kernel queries its index.
@@ -164,9 +194,8 @@ fn assume_no_wrap(func: &mut Function) {
     }
 }
 
-/// Returns the cost of a kernel with lanes along a dimension, and its number of contiguous or uniform accesses. None for irreducible
-/// control flow.
-fn estimate(kernel: &Function, module: &Module, dimension: u8) -> Option<(u64, (u32, u32))> {
+/// Estimates a kernel with lanes along a dimension. None for irreducible control flow.
+fn estimate(kernel: &Function, module: &Module, dimension: u8) -> Option<DimensionEstimate> {
     let axes = *AxisOrder::ALL.iter().find(|axes| axes.dimension(0) == dimension)?;
     let options = KernelOptions { axes, ..KernelOptions::rows(smallvec![LANES]) };
     let mut func = kernel.clone();
@@ -177,14 +206,12 @@ fn estimate(kernel: &Function, module: &Module, dimension: u8) -> Option<(u64, (
         return None;
     }
     let facts = divergence(&func, &control, &InitialShapes::declared(&func, Geometry::brush(&options.brush)));
-    let (mut cost, mut together) = (0u64, (0, 0));
+    let mut estimate = DimensionEstimate::default();
     for block in func.blocks() {
         let depth = (control.cycles.depth_of_block(block) as u32).min(MAX_DEPTH);
         let weight = ITERATIONS.pow(depth);
-        let mut add = |units: u64| cost = cost.saturating_add(units.saturating_mul(weight));
-        if facts.is_divergent_branch(block) {
-            add(DIVERGENT_BRANCH);
-        }
+        let branch = if facts.is_divergent_branch(block) { DIVERGENT_BRANCH } else { 0 };
+        estimate.costs.push(branch.saturating_mul(weight));
         for inst in func.block_insts(block) {
             let data = func.inst(inst);
             let (address, ty) = match (data.op, &data.args[..]) {
@@ -196,17 +223,23 @@ fn estimate(kernel: &Function, module: &Module, dimension: u8) -> Option<(u64, (
                 continue;
             }
             let step = facts.shape(address).strides().map(|strides| strides.along(0).unsigned_abs());
+            let bytes = u64::from(ty.bytes()).max(1);
             let is_together = match step {
                 Some(0) => data.op == Op::Load,
-                Some(step) => step <= u64::from(ty.bytes()),
+                Some(step) => step <= bytes,
                 None => false,
             };
-            together.1 += 1;
-            together.0 += u32::from(is_together);
-            add(if is_together { CONTIGUOUS } else { GATHERED });
+            estimate.together.1 += 1;
+            estimate.together.0 += u32::from(is_together);
+            let units = match step {
+                _ if is_together => CONTIGUOUS,
+                Some(step @ 1..) => (CONTIGUOUS + step / bytes / ELEMENTS_PER_UNIT).min(GATHERED),
+                _ => GATHERED,
+            };
+            estimate.costs.push(units.saturating_mul(weight));
         }
     }
-    Some((cost, together))
+    Some(estimate)
 }
 
 /// True if an address is in private memory: its layout follows the lanes.
@@ -279,6 +312,33 @@ block0:
         let text = copy(0, 1, store).to_string().replace("  store v10, v11\n", "");
         let module = parse_module(&text).unwrap_or_else(|error| panic!("{error:?}"));
         assert_eq!(innermost(&module), 0);
+    }
+
+    #[test]
+    fn what_costs_as_much_along_both_dimensions_does_not_count() {
+        // Eight elements at addresses that are loaded: gathers along each dimension. The store alone is contiguous along dimension 1.
+        let mut gathers = String::new();
+        for at in 0..8 {
+            let [index, offset, address, value] = [0, 1, 2, 3].map(|it| 20 + at * 4 + it);
+            gathers += &format!(
+                "  v{index} = mul v{}, v10\n  v{offset} = sext i64, v{index}\n  v{address} = ptradd v1, v{offset}\n  v{value} = load i32, v{address}\n",
+                if at == 0 { 10 } else { index - 1 }
+            );
+        }
+        let module = copy(0, 1, &gathers);
+        let choice = vector_dimension(&module, "k");
+        assert!(choice.costs[1] * 5 >= choice.costs[0] * 4, "{choice}");
+        assert_eq!(choice.axes.dimension(0), 1);
+    }
+
+    #[test]
+    fn fields_of_structures_cost_less_than_columns() {
+        // Along dimension 1, work-items load every fourth element of a row.
+        let text = copy(0, 1, "").to_string().replace("store v10, v11", "store v2, v0");
+        let text = text.replace("v6 = add v5, v4\n", "v12 = shl v4, 2\n  v6 = add v5, v12\n");
+        let module = parse_module(&text).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+        let choice = vector_dimension(&module, "k");
+        assert_eq!((choice.costs[0], choice.costs[1], choice.axes.dimension(0)), (16, 11, 1));
     }
 
     #[test]
