@@ -37,6 +37,7 @@ mod extensions;
 mod group;
 mod inline;
 mod spill_slots;
+mod strided_loops;
 mod private_objects;
 mod launch_params;
 mod lane_refill;

@@ -12,8 +12,11 @@
 //! the other operand is uniform. Both are computed from the region's parameters, so a block before the region tests the
 //! conditions once per brush. In the fast version addresses are contiguous, conditions uniform, and divisions scalar.
 //!
+//! Divisions in loops over work-items have conditions of their own ([`super::strided_loops`]).
+//!
 //! Each condition is frozen on its own: it is poison only where its operation is.
 
+use super::strided_loops::{LaneRecurrence, LoopDivision};
 use crate::block_copier::BlockCopier;
 use crate::widen::VersioningPolicy;
 use heddle_analysis::shape::Geometry;
@@ -37,7 +40,7 @@ const MAX_CONDITIONS: usize = 12;
 
 /// Shape of an index that is computed from parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum IndexShape {
+pub(super) enum IndexShape {
     /// Equal in all lanes.
     Uniform,
     /// Lane 0's value plus the lane number, modulo 2^width. Flags are ignored: lane 0 may be the lane that violates them.
@@ -91,18 +94,20 @@ pub(super) fn add_fast_version(
     if count > MAX_INSTRUCTIONS || may_wait(region) {
         return Vec::new();
     }
-    if RewriteCandidates::new(region, lanes).candidates.is_empty() {
+    if RewriteCandidates::new(region, lanes).is_empty() {
         return Vec::new();
     }
     // Simplification exposes the sources of extensions, which determine whether they wrap.
     crate::simplify(region);
     let blocks: Vec<Block> = region.blocks().collect();
     let found = RewriteCandidates::new(region, lanes);
-    let mut chosen = found.candidates.clone();
+    let (mut chosen, mut divisions) = (found.candidates.clone(), found.divisions.clone());
     if versions == VersioningPolicy::Model {
         // `reach` contains the operands of these candidates, too.
         let reach = find_address_operands(region);
-        chosen.retain(|candidate| region.results(candidate.inst).iter().any(|&it| reach.contains(it)));
+        let is_reached = |inst: Inst| region.results(inst).iter().any(|&it| reach.contains(it));
+        chosen.retain(|candidate| is_reached(candidate.inst));
+        divisions.retain(|division| is_reached(division.inst));
     }
     let is_extension = |it: &RewriteCandidate| match it.rewrite {
         LaneRewrite::Extension { .. } | LaneRewrite::SignedLowBits { .. } | LaneRewrite::Frozen => true,
@@ -110,25 +115,28 @@ pub(super) fn add_fast_version(
         _ => false,
     };
     let gains = versions == VersioningPolicy::Force
+        || !divisions.is_empty()
         || !chosen.iter().all(is_extension)
         || count <= MAX_INSTRUCTIONS_FOR_EXTENSIONS && wraps_around(region, &chosen, brush);
-    if chosen.is_empty() || chosen.len() > MAX_CONDITIONS || !gains {
+    let number = chosen.len() + divisions.len();
+    if number == 0 || number > MAX_CONDITIONS || !gains {
         return Vec::new();
     }
-    let made = VersionBuilder::new(region, &found, lanes).write(&blocks, &chosen);
-    let remark = remarks(region, &chosen);
+    let made = VersionBuilder::new(region, &found, lanes).write(&blocks, &chosen, &divisions);
+    let rewritten = chosen.iter().map(|it| it.inst).chain(divisions.iter().map(|it| it.inst));
+    let remark = remarks(region, rewritten);
     *region = made;
     remark
 }
 
 /// Returns remarks for the accesses whose addresses depend on rewritten instructions.
-fn remarks(region: &Function, chosen: &[RewriteCandidate]) -> Vec<Diagnostic> {
+fn remarks(region: &Function, rewritten: impl Iterator<Item = Inst>) -> Vec<Diagnostic> {
     let mut users: SecondaryMap<Value, Vec<Inst>> = SecondaryMap::new();
     for inst in region.blocks().flat_map(|block| region.block_insts(block)) {
         region.inst(inst).args.iter().for_each(|&arg| users[arg].push(inst));
     }
     let mut reached: EntitySet<Value> = EntitySet::new();
-    let mut work: Vec<Value> = chosen.iter().filter_map(|candidate| region.result(candidate.inst)).collect();
+    let mut work: Vec<Value> = rewritten.filter_map(|inst| region.result(inst)).collect();
     while let Some(value) = work.pop() {
         if reached.insert(value) {
             let passing = users[value].iter().filter(|&&user| region.inst(user).op != Op::Load);
@@ -213,6 +221,8 @@ struct RewriteCandidates {
     candidates: Vec<RewriteCandidate>,
     /// Candidate index of an instruction.
     of: SecondaryMap<Inst, Option<usize>>,
+    /// Divisions in loops, apart from the candidates.
+    divisions: Vec<LoopDivision>,
 }
 
 impl RewriteCandidates {
@@ -221,6 +231,7 @@ impl RewriteCandidates {
             shapes: SecondaryMap::with_len(region.value_count()),
             candidates: Vec::new(),
             of: SecondaryMap::new(),
+            divisions: Vec::new(),
         };
         for (&value, param) in region.params().iter().zip(&region.signature.params) {
             let scalar = param.ty.scalar();
@@ -235,7 +246,36 @@ impl RewriteCandidates {
             let Some(result) = region.result(inst) else { continue };
             found.shapes[result] = found.classify(region, inst, lanes);
         }
+        // Operands that a candidate computes have these shapes under its condition only.
+        let shape =
+            |value: Value| found.shape(region, value).filter(|_| !found.depends_on_candidate(region, value));
+        let may_hold = |by: Value| match region.constant(by) {
+            Some(&Constant::Scalar(_, bits)) => bits != 0 && bits.is_multiple_of(lanes.into()),
+            _ => true,
+        };
+        let insts = region.blocks().flat_map(|block| region.block_insts(block));
+        let divisions = insts.filter_map(|inst| LoopDivision::find(region, inst, &shape));
+        found.divisions = divisions.filter(|division| may_hold(division.by)).collect();
         found
+    }
+
+    fn is_empty(&self) -> bool {
+        self.candidates.is_empty() && self.divisions.is_empty()
+    }
+
+    /// True if a value, which can be computed before the region, has an operand that is rewritten.
+    fn depends_on_candidate(&self, region: &Function, value: Value) -> bool {
+        let mut seen: EntitySet<Value> = EntitySet::new();
+        let mut work = vec![value];
+        while let Some(value) = work.pop() {
+            if let Some(inst) = region.def_inst(value).filter(|_| seen.insert(value)) {
+                if self.of[inst].is_some() {
+                    return true;
+                }
+                work.extend(region.inst(inst).args.iter().copied());
+            }
+        }
+        false
     }
 
     fn shape(&self, region: &Function, value: Value) -> Option<IndexShape> {
@@ -398,6 +438,24 @@ fn is_low_mask_of(region: &Function, value: Value) -> bool {
     matches!(op, Some(Op::Add | Op::Sub | Op::Xor)) && is_low_mask(region, value)
 }
 
+/// Index of a loop in the fast version.
+#[derive(Clone, Copy)]
+struct LoopRewrite {
+    index: LaneRecurrence,
+    is_signed: bool,
+    /// Start in each lane, and step.
+    start: Value,
+    step: Value,
+}
+
+/// Division of such an index in the fast version, with its divisor and the lane number.
+#[derive(Clone, Copy)]
+struct DivisionRewrite {
+    division: LoopDivision,
+    by: Value,
+    lane: Value,
+}
+
 struct VersionBuilder<'a> {
     old: &'a Function,
     found: &'a RewriteCandidates,
@@ -427,8 +485,13 @@ impl<'a> VersionBuilder<'a> {
         }
     }
 
-    fn write(mut self, blocks: &[Block], chosen: &[RewriteCandidate]) -> Function {
-        self.make_bases(chosen);
+    fn write(
+        mut self,
+        blocks: &[Block],
+        chosen: &[RewriteCandidate],
+        divisions: &[LoopDivision],
+    ) -> Function {
+        self.make_bases(chosen, divisions);
         let mut all: Option<Value> = None;
         let mut known: Vec<(LaneRewrite, Value, Option<Value>)> = Vec::new();
         for candidate in chosen {
@@ -446,29 +509,95 @@ impl<'a> VersionBuilder<'a> {
             }
             known.push((launch_params, steps, uniform));
             let holds = self.condition(candidate);
-            let mut builder = Builder::new(&mut self.func, InsertPoint::End(self.entry));
-            let holds = builder.op(Op::Freeze, &[holds]);
-            all = Some(match all {
-                None => holds,
-                Some(others) => builder.op(Op::And, &[others, holds]),
-            });
+            all = Some(self.and_frozen(all, holds));
+        }
+        let mut loops: Vec<LoopRewrite> = Vec::new();
+        let mut rewritten_divisions: Vec<DivisionRewrite> = Vec::new();
+        for division in divisions {
+            let is_signed = |it: &LoopDivision| matches!(self.old.inst(it.inst).op, Op::Sdiv | Op::Srem);
+            let divides_signed = is_signed(division);
+            if loops.iter().all(|it| it.index != division.index) {
+                let is_signed = divisions.iter().any(|it| it.index == division.index && is_signed(it));
+                let (rewrite, holds) = self.loop_rewrite(division.index, is_signed);
+                all = Some(self.and_frozen(all, holds));
+                loops.push(rewrite);
+            }
+            let by = self.base(division.by);
+            let by = self.divisor(by, divides_signed);
+            let holds = self.is_multiple_of_lanes(by);
+            all = Some(self.and_frozen(all, holds));
+            let lane = self.lane(self.func.value_type(by).scalar());
+            rewritten_divisions.push(DivisionRewrite { division: *division, by, lane });
         }
         let rewritten: Vec<(Inst, Value)> =
             chosen.iter().map(|candidate| (candidate.inst, self.rewritten(candidate))).collect();
         let holds = all.unwrap_or_else(|| self.func.make_bool(true));
         // A frozen value may differ between lanes, so lane 0 decides.
         let holds = self.emit(Op::First, &[holds], Flags::NONE);
-        let fast = self.copy(blocks, &rewritten);
-        let slow = self.copy(blocks, &[]);
+        let fast = self.copy(blocks, &rewritten, &loops, &rewritten_divisions);
+        let slow = self.copy(blocks, &[], &[], &[]);
         Builder::new(&mut self.func, InsertPoint::End(self.entry)).branch(holds, fast, slow);
         self.func
     }
 
+    /// Freezes a condition and adds it to others.
+    fn and_frozen(&mut self, others: Option<Value>, holds: Value) -> Value {
+        let holds = self.emit(Op::Freeze, &[holds], Flags::NONE);
+        others.map_or(holds, |others| self.emit(Op::And, &[others, holds], Flags::NONE))
+    }
+
+    /// Returns lane 0's value before the region, frozen.
+    fn frozen_base(&mut self, value: Value) -> Value {
+        let base = self.base(value);
+        let frozen = self.emit(Op::Freeze, &[base], Flags::NONE);
+        self.emit(Op::First, &[frozen], Flags::NONE)
+    }
+
+    /// Emits the test that a value is a multiple of the number of lanes, and not 0 if it is a divisor of at least 1.
+    fn is_multiple_of_lanes(&mut self, value: Value) -> Value {
+        let scalar = self.func.value_type(value).scalar();
+        let bits = self.func.make_int(scalar, i128::from(self.lanes) - 1);
+        let low = self.emit(Op::And, &[value, bits], Flags::NONE);
+        let zero = self.func.make_int(scalar, 0);
+        self.compare(IntPredicate::Eq, low, zero)
+    }
+
+    /// Emits the start and the step of an index in the fast version, and the test that lane 0's index is a multiple of the lanes in each
+    /// iteration; that of signed divisions also tests that no index wraps around or is negative.
+    fn loop_rewrite(&mut self, index: LaneRecurrence, is_signed: bool) -> (LoopRewrite, Value) {
+        let (start, step) = (self.frozen_base(index.start), self.frozen_base(index.step));
+        let scalar = self.func.value_type(start).scalar();
+        let (starts, steps) = (self.is_multiple_of_lanes(start), self.is_multiple_of_lanes(step));
+        let mut holds = self.emit(Op::And, &[starts, steps], Flags::NONE);
+        if let Some(bound) = index.bound.filter(|_| is_signed) {
+            let bound = self.base(bound);
+            let zero = self.func.make_int(scalar, 0);
+            let end = scalar.bit_mask() / 2 - u128::from(self.lanes - 1);
+            let end = self.func.make_const(Constant::Scalar(scalar, end));
+            let last = self.emit(Op::Sub, &[end, step], Flags::NONE);
+            for (predicate, left, right) in [
+                (IntPredicate::Sge, start, zero),
+                (IntPredicate::Sge, step, zero),
+                (IntPredicate::Sle, start, last),
+                (IntPredicate::Sle, bound, last),
+            ] {
+                let one = self.compare(predicate, left, right);
+                holds = self.emit(Op::And, &[holds, one], Flags::NONE);
+            }
+        }
+        let lane = self.lane(scalar);
+        let start = self.emit(Op::Add, &[start, lane], Flags::NONE);
+        (LoopRewrite { index, is_signed, start, step }, holds)
+    }
+
     /// Computes the operands of conditions and rewritten operations before the region.
-    fn make_bases(&mut self, chosen: &[RewriteCandidate]) {
+    fn make_bases(&mut self, chosen: &[RewriteCandidate], divisions: &[LoopDivision]) {
         let mut needed: EntitySet<Value> = EntitySet::new();
         let mut work: Vec<Value> =
             chosen.iter().flat_map(|it| [Some(it.steps), it.uniform]).flatten().collect();
+        for LoopDivision { index, by, .. } in divisions {
+            work.extend([index.start, index.step, *by].into_iter().chain(index.bound));
+        }
         while let Some(value) = work.pop() {
             if needed.insert(value)
                 && let Some(inst) = self.old.def_inst(value)
@@ -663,7 +792,13 @@ impl<'a> VersionBuilder<'a> {
     }
 
     /// Copies the region's blocks with these replacements. Returns the entry of the copy.
-    fn copy(&mut self, blocks: &[Block], rewritten: &[(Inst, Value)]) -> Block {
+    fn copy(
+        &mut self,
+        blocks: &[Block],
+        rewritten: &[(Inst, Value)],
+        loops: &[LoopRewrite],
+        divisions: &[DivisionRewrite],
+    ) -> Block {
         let mut copier = BlockCopier::new(self.old);
         for (&old, &new) in self.old.params().iter().zip(self.func.params().to_vec().iter()) {
             copier.set(&mut self.func, old, new);
@@ -674,6 +809,13 @@ impl<'a> VersionBuilder<'a> {
             let result = self.old.result(inst).expect("what is rewritten gives a value");
             instead.push((copier.value(&mut self.func, result), value));
         }
+        for rewrite in divisions {
+            for pair in self.rewrite_division(&mut copier, rewrite) {
+                if !instead.contains(&pair) {
+                    instead.push(pair);
+                }
+            }
+        }
         let start = copier.block(blocks[0]).expect("all blocks were copied");
         let mut replaced: SecondaryMap<Value, Option<Value>> =
             SecondaryMap::with_len(self.func.value_count());
@@ -681,6 +823,9 @@ impl<'a> VersionBuilder<'a> {
         let copies: Vec<Block> = blocks.iter().filter_map(|&block| copier.block(block)).collect();
         for &block in &copies {
             self.func.map_values_of_block(block, |value| replaced[value].unwrap_or(value));
+        }
+        for rewrite in loops {
+            self.rewrite_loop(&mut copier, rewrite);
         }
         for (from, _) in instead {
             if let ValueDef::Result(inst, _) = self.func.value_def(from) {
@@ -695,6 +840,51 @@ impl<'a> VersionBuilder<'a> {
             self.func.layout.prepend_inst(inst, self.entry);
         }
         start
+    }
+
+    /// Emits a division of lane 0's index before that of a copy. Returns values of the copy with their replacements.
+    fn rewrite_division(
+        &mut self,
+        copier: &mut BlockCopier<'_>,
+        rewrite: &DivisionRewrite,
+    ) -> Vec<(Value, Value)> {
+        let &DivisionRewrite { division: LoopDivision { inst, index, frozen, .. }, by, lane } = rewrite;
+        let result_of = |inst| self.old.result(inst).expect("what is rewritten gives a value");
+        let [result, phi] = [inst, index.phi].map(result_of);
+        let frozen = frozen.map(result_of);
+        let [result, phi] = [result, phi].map(|value| copier.value(&mut self.func, value));
+        let frozen = frozen.map(|value| copier.value(&mut self.func, value));
+        let Some(copied) = self.func.def_inst(result) else { return Vec::new() };
+        let (op, origin) = (self.func.inst(copied).op, self.func.inst(copied).origin);
+        let mut builder = Builder::new(&mut self.func, InsertPoint::Before(copied));
+        builder.set_origin(origin);
+        let first = builder.op(Op::Sub, &[phi, lane]);
+        let mut value = builder.op(op, &[first, by]);
+        if matches!(op, Op::Urem | Op::Srem) {
+            value = builder.op_with(Op::Add, &[value, lane], Flags::of(&[Flag::Nuw, Flag::Nsw]));
+        }
+        // The index is not poison, so all its frozen copies are itself.
+        frozen.map(|frozen| (frozen, phi)).into_iter().chain([(result, value)]).collect()
+    }
+
+    /// Makes an index of a copy start and step as tested.
+    fn rewrite_loop(&mut self, copier: &mut BlockCopier<'_>, rewrite: &LoopRewrite) {
+        let &LoopRewrite { index, is_signed, start, step } = rewrite;
+        let [phi, next] = [index.phi, index.next].map(|inst| {
+            let result = self.old.result(inst).expect("it gives a value");
+            let value = copier.value(&mut self.func, result);
+            (value, self.func.def_inst(value).expect("it was copied"))
+        });
+        // No lane wraps around where signed numbers are divided.
+        let flags = if is_signed { Flags::of(&[Flag::Nuw, Flag::Nsw]) } else { Flags::NONE };
+        let sum = self.func.inst_mut(next.1);
+        sum.args = [phi.0, step].into_iter().collect();
+        sum.flags = flags;
+        for arg in &mut self.func.inst_mut(phi.1).args {
+            if *arg != next.0 {
+                *arg = start;
+            }
+        }
     }
 
     /// Emits the lane number along the first dimension.
