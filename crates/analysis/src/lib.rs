@@ -45,6 +45,7 @@ pub mod alloca_ssa;
 pub mod points_to;
 
 pub mod divergence;
+pub mod lane_parts;
 pub mod nondivergence;
 pub mod uniform_operations;
 pub mod explain;
@@ -66,6 +67,7 @@ pub use divergence::{Agreement, Divergence, InitialShapes, ResultSummaries, Slot
 pub use dominators::{DominatorTree, PostDominatorTree};
 pub use explain::{CauseChain, DivergenceExplanations};
 pub use frontier::{ControlDependence, DominanceFrontier};
+pub use lane_parts::LaneParts;
 pub use liveness::{LiveRange, LiveSets, Liveness};
 pub use nondivergence::region_of_nondivergence;
 pub use order::DepthFirstOrder;

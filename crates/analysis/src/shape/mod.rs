@@ -51,11 +51,13 @@ mod horizontal;
 mod query;
 mod text;
 
+pub(crate) use affine_lanes::AffineLanes;
 pub use congruence::Congruence;
 pub use fact::{Fact, NoWrap, Poison, UniformityLevel};
 pub use geometry::{Activation, Geometry, GroupExtent, MemoryUniformity, TransferContext};
 pub use operation::{DetachedInst, Domain};
 pub use strides::{Steps, Strides};
+pub(crate) use strides::{signed, unsigned};
 pub(crate) use transfer::are_uniform_arguments;
 pub use transfer::{ResultFacts, apply, declared_fact, transfer};
 

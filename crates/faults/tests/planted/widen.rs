@@ -64,6 +64,7 @@ const RARE: &[(&str, &str, RunPasses)] = &[
     ("CellOrder", "widen-cells.hed", |module, _| without(module, "CellOrder")),
     ("CellOffset", "widen-cells.hed", |module, _| without(module, "CellOffset")),
     ("CellMask", "widen-cells.hed", |module, _| without(module, "CellMask")),
+    ("CellRows", "widen-cells-rows.hed", |module, _| without(module, "CellRows")),
 ];
 
 /// Widens a module's functions for brushes of 4 x 4 without a rule.
@@ -85,8 +86,10 @@ fn every_rule_is_needed() {
         let failures = failures_with_passes(&transform_test(file), *fault).expect("the file is there");
         assert!(!failures.is_empty(), "{file} does not catch {rule}");
     }
-    let right = failures_with_passes(&transform_test("widen-cells.hed"), |module, _| widen_tiles(module));
-    assert_eq!(right.expect("the file is there"), [""; 0], "without a fault");
+    for file in ["widen-cells.hed", "widen-cells-rows.hed"] {
+        let right = failures_with_passes(&transform_test(file), |module, _| widen_tiles(module));
+        assert_eq!(right.expect("the file is there"), [""; 0], "{file} without a fault");
+    }
     let faults = WideningFaults { widen, ..WideningFaults::NONE };
     let frequent = WIDEN.iter().filter(|fault| RARE.iter().all(|(rare, ..)| *rare != fault.name));
     // Calls have no adapters here, so some programs fail without the fault.

@@ -58,6 +58,18 @@ impl AddressPolynomial {
         }
     }
 
+    /// Products with their factors. The constant term has no values.
+    pub(super) fn terms(&self) -> impl Iterator<Item = (SmallVec<[Value; 2]>, u64)> {
+        self.terms.iter().map(|(monomial, &factor)| {
+            (monomial.iter().map(|&value| Value::from_u32(value)).collect(), factor)
+        })
+    }
+
+    /// Takes a value out of the sum.
+    pub(super) fn remove(&mut self, value: Value) {
+        self.terms.remove(&Monomial::from_iter([value.index() as u32]));
+    }
+
     /// Splits off the constant term.
     pub(super) fn without_constant(mut self) -> (AddressPolynomial, i64) {
         let constant = self.terms.remove(&Monomial::new()).unwrap_or(0);

@@ -1,33 +1,39 @@
-//! Cell groups: loads of a block whose lanes, over all dimensions of the brush, read few cells of memory.
+//! Cell groups: loads of a block whose lanes read few cells of memory.
 //!
 //! ```text
 //!     load p, a + 16 * y          lanes (x, y) of a brush of 4 x 4: each load reads 4 cells, all of them 16, which are
 //!     load q, a + 16 * y + 4      contiguous; they are loaded once, and each load takes its cells from registers
 //!     …
+//!     load a + x / 2 + n * y      16 lanes along x: 8 cells in each row; a picture at half the resolution
 //! ```
 //!
 //! Each cell is loaded once, although several lanes and several loads read it. Addresses of members differ by constants, as those of
-//! lanes do. A group reads from its first to its last cell, gaps included: both are cells of one object. Loads execute at the first member;
+//! lanes do: of all lanes, or of those in a row (`cell_loads`). Where low bits of an index decide by how much, there is code for each
+//! residue. A load that not all lanes run, or whose index may be negative, has an address for each lane besides.
+//!
+//! A group reads from its first to its last cell, gaps included: both are cells of one object. Loads execute at the first member;
 //! no access in between may write what they read.
 //!
 //! After: S. Moll, *The Region Vectorizer*, 11.4 and 11.5. Differs in: cells lie within twice the lanes, and no register takes cells from more
-//! than two others.
+//! than two others; lanes need not differ by constant steps.
 
-use super::address_polynomial::AddressPolynomial;
-use super::interleave_groups::{AccessOrder, GroupMember, InterleaveGroups};
+use super::WidenOptions;
+use super::cell_loads::{CellFinder, CellLoad, ResidueIndex};
+use super::interleave_groups::{AccessOrder, InterleaveGroups};
+use super::memory::AccessPattern;
 use super::rows::RowExtents;
-use super::structure_groups::{OrderEffect, StructureGroups, order_effect};
-use super::value_reps::{ValueRep, ValueReps};
+use super::structure_groups::{OrderEffect, order_effect};
+use super::value_reps::ValueReps;
 use super::widener::{WidenResult, Widener};
-use super::{Remark, RemarkKind, WidenOptions, access_remark};
+use super::{Remark, RemarkKind, access_remark};
 use crate::target::TargetInfo;
-use heddle_analysis::AccessGroups;
-use heddle_analysis::shape::Steps;
+use heddle_analysis::{AccessGroups, Divergence};
 use heddle_ir::diagnostic::{AccessLowering, LoweringCosts};
+use heddle_ir::function::Origin;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::types::MAX_DIMENSIONS;
-use heddle_ir::words::{Flag, Flags};
-use heddle_ir::{Block, Function, Inst, Op, Scalar, Type, Value};
+use heddle_ir::words::IntPredicate;
+use heddle_ir::{Function, Inst, Op, Scalar, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -40,16 +46,29 @@ const SHARE_OF_REGISTERS: u32 = 4;
 /// Maximum number of registers that a register of a result takes cells from.
 const MAX_SOURCES: usize = 2;
 
+/// Cells that the members of a group read, for one residue of the index if that decides.
+#[derive(Clone, Debug)]
+struct CellLayout {
+    /// For each member, the places of the cells of a row's lanes, in elements from the cell of the first member's first lane.
+    places: Vec<Vec<i64>>,
+    /// First cell of a row, and the one after the last.
+    cells: Range<i64>,
+}
+
 /// Loads of one block that read cells of the same object.
 #[derive(Clone, Debug)]
 pub(super) struct CellGroup {
-    /// Members, in block order. Offsets are those of lane 0.
-    members: SmallVec<[GroupMember; 4]>,
-    /// Places of all lanes' cells, relative to the member's own, in elements.
-    places: Vec<i64>,
+    /// Members, in block order.
+    members: SmallVec<[Inst; 4]>,
+    /// Address of the first member.
+    address: Value,
+    /// Number of rows of lanes whose cells are apart by constants; each row has its own cells.
+    rows: u32,
     scalar: Scalar,
-    /// First cell, and the one after the last, in elements.
-    cells: Range<i64>,
+    /// Index whose residue decides between the layouts.
+    index: Option<ResidueIndex>,
+    layouts: Vec<CellLayout>,
+    is_masked: bool,
 }
 
 /// Cell groups of a function.
@@ -61,152 +80,160 @@ pub(super) struct CellGroups {
     pub(super) remarks: Vec<Remark>,
 }
 
-/// Load that may join a group.
-#[derive(Debug)]
-struct CellLoad {
-    member: GroupMember,
-    /// Address without the constant offset.
-    root: AddressPolynomial,
-    steps: Steps<i64>,
-    scalar: Scalar,
-    flags: Flags,
-}
-
 impl CellGroups {
     /// Finds the groups among loads that are in no other group.
     pub(super) fn new(
         func: &Function,
+        facts: &Divergence,
         accesses: &AccessGroups,
         reps: &ValueReps,
-        (interleave_groups, structure_groups): (&InterleaveGroups, &StructureGroups),
+        interleave_groups: &InterleaveGroups,
         brush: [u32; MAX_DIMENSIONS],
         options: &WidenOptions,
     ) -> CellGroups {
         let mut this = CellGroups::default();
-        if brush[1..].iter().all(|&extent| extent == 1) {
-            return this;
-        }
+        let finder = CellFinder::new(func, facts, reps, brush, options);
         let order = AccessOrder { func, accesses };
         for block in func.blocks() {
             let mut open: Vec<Vec<CellLoad>> = Vec::new();
             for inst in func.block_insts(block) {
-                let is_taken = interleave_groups.of(inst).is_some() || structure_groups.of(inst).is_some();
-                if let Some(load) = cell_load(func, reps, block, inst).filter(|_| !is_taken) {
+                let is_taken = interleave_groups.of(inst).is_some();
+                if let Some(load) = finder.load(block, inst).filter(|_| !is_taken) {
                     match open.iter().position(|all| may_join(all, &load)) {
                         Some(at) => open[at].push(load),
                         None => open.push(vec![load]),
                     }
                     if open.len() > MAX_OPEN {
-                        this.close(func, reps, open.remove(0), brush, options);
+                        this.close(&finder, &open.remove(0));
                     }
                     continue;
                 }
                 let ends = |all: &mut Vec<CellLoad>| match order_effect(func, inst) {
                     OrderEffect::None | OrderEffect::Reads(_) => false,
-                    OrderEffect::Writes(address) => !order.are_disjoint(address, all[0].member.address),
+                    OrderEffect::Writes(address) => !order.are_disjoint(address, all[0].address),
                     OrderEffect::Fence => true,
                 };
-                let ended: Vec<Vec<CellLoad>> = open.extract_if(.., ends).collect();
-                ended.into_iter().for_each(|all| this.close(func, reps, all, brush, options));
+                open.extract_if(.., ends).for_each(|all| this.close(&finder, &all));
             }
-            open.into_iter().for_each(|all| this.close(func, reps, all, brush, options));
+            open.iter().for_each(|all| this.close(&finder, all));
         }
         this
     }
 
+    /// True if a load is in a group.
+    pub(super) fn contains(&self, inst: Inst) -> bool {
+        self.of.contains_key(&inst)
+    }
+
     /// Closes a group, and keeps it if it pays.
-    fn close(
-        &mut self,
-        func: &Function,
-        reps: &ValueReps,
-        all: Vec<CellLoad>,
-        brush: [u32; MAX_DIMENSIONS],
-        options: &WidenOptions,
-    ) {
-        let (steps, rows) = (all[0].steps, RowExtents::of(brush));
-        let Some(group) = CellGroup::new(reps, &all) else { return };
-        let Some(together) = group.cost(&options.target) else { return };
+    fn close(&mut self, finder: &CellFinder<'_>, all: &[CellLoad]) {
+        let target = &finder.options.target;
+        let Some(group) = CellGroup::new(all) else { return };
+        let Some(together) = group.cost(RowExtents::of(finder.brush), target) else { return };
         let number = group.members.len();
-        let separate = rows.separate_load_cost(steps, group.scalar, &options.target) * number as u32;
+        let separate = all.iter().map(|load| load.separate).sum();
         // Loads that stay apart have remarks of their own.
         if together >= separate {
             return;
         }
-        let cells = group.cells.end - group.cells.start;
+        let cells =
+            group.layouts.iter().map(|layout| layout.cells.end - layout.cells.start).max().unwrap_or(0);
+        let rows = if group.rows > 1 { format!(" in each of {} rows", group.rows) } else { String::new() };
         let lowering = AccessLowering {
             accesses: number,
             is_store: false,
             objects: Vec::new(),
-            lowering: format!("{cells} cells loaded once"),
+            lowering: format!("{cells} cells loaded once{rows}"),
             condition: String::new(),
             is_chosen: true,
-            costs: Some(LoweringCosts { together, separate, target: options.target.name, times: 1 }),
+            costs: Some(LoweringCosts { together, separate, target: target.name, times: 1 }),
         };
-        let GroupMember { inst, address, .. } = group.members[0];
-        let diagnostic = access_remark(func, inst, address, lowering);
+        let diagnostic = access_remark(finder.func, group.members[0], group.address, lowering);
         self.remarks.push(Remark { kind: RemarkKind::Cells, accesses: number, diagnostic });
         let at = self.all.len() as u32;
-        self.of.extend(group.members.iter().map(|member| (member.inst, at)));
+        self.of.extend(group.members.iter().map(|&member| (member, at)));
         self.all.push(group);
     }
 }
 
-/// Returns a plain load by all lanes whose addresses differ by constants, but are not contiguous.
-fn cell_load(func: &Function, reps: &ValueReps, block: Block, inst: Inst) -> Option<CellLoad> {
-    let data = func.inst(inst);
-    if data.op != Op::Load || data.flags.has(Flag::Volatile) {
-        return None;
-    }
-    data.access().filter(|access| access.atomic.is_none())?;
-    let (address, result) = (data.args[0], func.result(inst)?);
-    let scalar = func.value_type(result).scalar();
-    let ValueRep::Scalar(steps) = reps.of(address) else { return None };
-    let size = i64::from(scalar.bytes());
-    let is_apart = reps.lane_step(steps).is_none_or(|step| step != 0 && step.abs() != size);
-    let is_plain =
-        scalar != Scalar::I1 && scalar.bytes().is_power_of_two() && reps.of(result) == ValueRep::Vector;
-    let is_masked = func.predicate(block).is_some() && !data.is_total();
-    if !is_apart || !is_plain || is_masked || reps.is_rebased(address) {
-        return None;
-    }
-    let (root, offset) = AddressPolynomial::new(func, address).without_constant();
-    // Keeps differences of offsets free of overflow.
-    if offset.unsigned_abs() > 1 << 32 {
-        return None;
-    }
-    Some(CellLoad { member: GroupMember { inst, address, offset }, root, steps, scalar, flags: data.flags })
-}
-
 fn may_join(all: &[CellLoad], load: &CellLoad) -> bool {
-    let first = &all[0];
-    all.len() < MAX_MEMBERS
-        && (first.scalar, first.flags, first.steps) == (load.scalar, load.flags, load.steps)
-        && (load.member.offset - first.member.offset) % i64::from(load.scalar.bytes()) == 0
+    let (first, size) = (&all[0], i64::from(load.scalar.bytes()));
+    let mut residues = load.places.iter().zip(&first.places);
+    // Only the first member's address is known where the group is loaded.
+    !load.has_other_code()
+        && !first.has_other_code()
+        && all.len() < MAX_MEMBERS
+        && (first.scalar, first.flags, first.rows) == (load.scalar, load.flags, load.rows)
+        && first.index == load.index
+        && residues.all(|(places, first)| (places[0] - first[0]) % size == 0)
         && first.root == load.root
 }
 
 impl CellGroup {
     /// Returns the group of some loads; none if their cells are far apart.
-    fn new(reps: &ValueReps, all: &[CellLoad]) -> Option<CellGroup> {
-        let (first, size) = (&all[0], i128::from(all[0].scalar.bytes()));
-        let offsets = reps.offsets(first.steps);
-        let is_whole = offsets.iter().all(|offset| offset % size == 0);
-        let places: Vec<i64> = offsets
-            .iter()
-            .map(|offset| i64::try_from(offset / size).ok().filter(|place| place.unsigned_abs() < 1 << 32))
-            .collect::<Option<_>>()?;
-        let members: SmallVec<[GroupMember; 4]> = all.iter().map(|load| load.member).collect();
-        let cell = |member: &GroupMember| (member.offset - first.member.offset) / size as i64;
-        let lowest = members.iter().map(cell).min()? + places.iter().min()?;
-        let highest = members.iter().map(cell).max()? + places.iter().max()?;
-        let (span, lanes) = ((highest - lowest + 1) as usize, places.len());
-        let is_dense = (2..=2 * lanes).contains(&span);
-        (is_whole && is_dense).then(|| CellGroup {
-            members,
-            places,
+    fn new(all: &[CellLoad]) -> Option<CellGroup> {
+        let first = &all[0];
+        let layouts =
+            (0..first.places.len()).map(|residue| CellLayout::new(all, residue)).collect::<Option<_>>()?;
+        Some(CellGroup {
+            members: all.iter().map(|load| load.inst).collect(),
+            address: first.address,
+            rows: first.rows,
             scalar: first.scalar,
-            cells: lowest..highest + 1,
+            index: first.index,
+            layouts,
+            is_masked: first.is_masked,
         })
+    }
+
+    /// Cost of the group; none if cells take too many registers, or a register would take cells from too many others.
+    fn cost(&self, brush: RowExtents, target: &TargetInfo) -> Option<u32> {
+        let mut greatest = 0;
+        for layout in &self.layouts {
+            greatest = greatest.max(self.layout_cost(layout, target)?);
+        }
+        let joins =
+            if self.rows > 1 { brush.joins(self.scalar, target) * self.members.len() as u32 } else { 0 };
+        let permute = target.cost(target.permute, 1, target.vector_bits);
+        let tests = self.layouts.len() as u32 - 1 + u32::from(self.is_masked);
+        Some(greatest * self.rows + joins * permute + tests * target.branch)
+    }
+
+    fn layout_cost(&self, layout: &CellLayout, target: &TargetInfo) -> Option<u32> {
+        let (length, starts) = layout.chunks();
+        let bits = |lanes: usize| lanes as u32 * self.scalar.bytes() * 8;
+        if target.registers_of(bits(length)) * starts.len() as u32 > target.registers / SHARE_OF_REGISTERS {
+            return None;
+        }
+        let in_register = (target.vector_bits / 8 / self.scalar.bytes()).max(1) as usize;
+        let permute = target.cost(target.permute, 1, target.vector_bits);
+        let loads = target.cost(target.load.whole, length as u32, bits(length)) * starts.len() as u32;
+        let mut permutes = 0;
+        for member in &layout.places {
+            for lanes in layout.order(member).chunks(in_register) {
+                let mut sources: SmallVec<[usize; 4]> =
+                    lanes.iter().map(|&element| usize::from(element) / in_register).collect();
+                sources.sort_unstable();
+                sources.dedup();
+                if sources.len() > MAX_SOURCES {
+                    return None;
+                }
+                permutes += permutes_of(sources.len(), self.scalar, target);
+            }
+        }
+        Some(loads + permutes * permute)
+    }
+}
+
+impl CellLayout {
+    fn new(all: &[CellLoad], residue: usize) -> Option<CellLayout> {
+        let (first, size) = (all[0].places[residue][0], i64::from(all[0].scalar.bytes()));
+        let in_elements =
+            |load: &CellLoad| load.places[residue].iter().map(|place| (place - first) / size).collect();
+        let places: Vec<Vec<i64>> = all.iter().map(in_elements).collect();
+        let (&lowest, &highest) = (places.iter().flatten().min()?, places.iter().flatten().max()?);
+        let is_dense = (2..=2 * places[0].len() as i64).contains(&(highest - lowest + 1));
+        is_dense.then_some(CellLayout { places, cells: lowest..highest + 1 })
     }
 
     /// Lengths and first cells of the vectors that are loaded: one, or two that overlap.
@@ -220,45 +247,17 @@ impl CellGroup {
         (length, starts)
     }
 
-    /// Elements of the concatenated chunks that a member's lanes take.
-    fn order(&self, member: &GroupMember) -> Vec<u16> {
+    /// Elements of the concatenated chunks of a row that a member's lanes take.
+    fn order(&self, places: &[i64]) -> Vec<u16> {
         let (length, starts) = self.chunks();
-        let size = i64::from(self.scalar.bytes());
-        let own = (member.offset - self.members[0].offset) / size - self.cells.start;
         let element = |place: &i64| {
-            let cell = (own + place) as usize;
+            let cell = (place - self.cells.start) as usize;
             match starts.get(1) {
                 Some(second) if cell >= length => (length + cell - second) as u16,
                 _ => cell as u16,
             }
         };
-        self.places.iter().map(element).collect()
-    }
-
-    /// Cost of the group; none if cells take too many registers, or a register would take cells from too many others.
-    fn cost(&self, target: &TargetInfo) -> Option<u32> {
-        let (length, starts) = self.chunks();
-        let bits = |lanes: usize| lanes as u32 * self.scalar.bytes() * 8;
-        if target.registers_of(bits(length)) * starts.len() as u32 > target.registers / SHARE_OF_REGISTERS {
-            return None;
-        }
-        let in_register = (target.vector_bits / 8 / self.scalar.bytes()).max(1) as usize;
-        let permute = target.cost(target.permute, 1, target.vector_bits);
-        let loads = target.cost(target.load.whole, length as u32, bits(length)) * starts.len() as u32;
-        let mut permutes = 0;
-        for member in &self.members {
-            for lanes in self.order(member).chunks(in_register) {
-                let mut sources: SmallVec<[usize; 4]> =
-                    lanes.iter().map(|&element| usize::from(element) / in_register).collect();
-                sources.sort_unstable();
-                sources.dedup();
-                if sources.len() > MAX_SOURCES {
-                    return None;
-                }
-                permutes += permutes_of(sources.len(), self.scalar, target);
-            }
-        }
-        Some(loads + permutes * permute)
+        places.iter().map(element).collect()
     }
 }
 
@@ -279,33 +278,105 @@ impl Widener<'_> {
     /// Emits a cell group at its first load; none if the access is in no group.
     pub(super) fn cell_access(&mut self, inst: Inst, cell_groups: &CellGroups) -> Option<WidenResult> {
         let group = &cell_groups.all[*cell_groups.of.get(&inst)? as usize];
-        let first = group.members[0];
-        if first.inst != inst {
+        if group.members[0] != inst {
             return Some(Ok(()));
         }
-        self.merge_origins(group.members.iter().map(|member| member.inst));
-        let chunks = self.load_cells(group);
-        let ty = Type::Vector(group.scalar, self.lanes);
-        for member in &group.members {
-            let order = Detail::Permute(group.order(member).into());
-            let args = [chunks[0], *chunks.last().expect("there is a chunk")];
-            let cells = self.emit(InstData::new(Op::Permute, args, order), Some(ty));
-            self.define(member.inst, cells);
+        self.merge_origins(group.members.iter().copied());
+        let loaded = match self.has_constant_distances(group) {
+            None => self.cells_by_residue(group, &group.layouts),
+            Some(condition) => self.emit_if_else(
+                condition,
+                |widener| widener.cells_by_residue(group, &group.layouts),
+                |widener| vec![widener.load_by(inst, AccessPattern::Scattered)],
+            ),
+        };
+        for (&member, cells) in group.members.iter().zip(loaded) {
+            self.define(member, cells);
         }
         Some(Ok(()))
     }
 
-    fn load_cells(&mut self, group: &CellGroup) -> SmallVec<[Value; 2]> {
-        let first = group.members[0];
-        let mut data = self.old.inst(first.inst).clone();
+    /// Condition under which lanes are apart as the group's layouts say; none if they always are.
+    fn has_constant_distances(&mut self, group: &CellGroup) -> Option<Value> {
+        // The source has no such condition.
+        let origin = std::mem::replace(&mut self.origin, Origin::NONE);
+        let all = self.mask(group.members[0]).filter(|_| group.is_masked);
+        let all = all.map(|mask| self.emit(InstData::plain(Op::All, [mask]), None));
+        let limited = group.index.and_then(|index| Some((index.value, index.limit?)));
+        let is_small = limited.map(|(value, limit)| {
+            let scalar = self.scalar(value);
+            let limit = self.new.make_int(self.new.value_type(scalar).scalar(), limit.into());
+            self.compare(IntPredicate::Ule, scalar, limit)
+        });
+        let both = match (all, is_small) {
+            (Some(all), Some(is_small)) => Some(self.emit(InstData::plain(Op::And, [all, is_small]), None)),
+            (condition, other) => condition.or(other),
+        };
+        self.origin = origin;
+        both
+    }
+
+    /// Loads the cells of the layout that the index selects: the first of these is for the least residue.
+    fn cells_by_residue(&mut self, group: &CellGroup, layouts: &[CellLayout]) -> Vec<Value> {
+        let (Some(index), [first, others @ ..]) = (group.index, layouts) else {
+            return self.cells(group, &group.layouts[0]);
+        };
+        if others.is_empty() {
+            return self.cells(group, first);
+        }
+        let residue = group.layouts.len() - layouts.len();
+        // The source has no such condition.
+        let origin = std::mem::replace(&mut self.origin, Origin::NONE);
+        let scalar = self.scalar(index.value);
+        let ty = self.new.value_type(scalar).scalar();
+        let [mask, wanted] =
+            [(1 << index.bits) - 1, residue as i128].map(|number| self.new.make_int(ty, number));
+        let low = self.emit(InstData::plain(Op::And, [scalar, mask]), None);
+        let is_here = self.compare(IntPredicate::Eq, low, wanted);
+        let cells = self.emit_if_else(
+            is_here,
+            |widener| {
+                widener.origin = origin;
+                widener.cells(group, first)
+            },
+            |widener| {
+                widener.origin = origin;
+                widener.cells_by_residue(group, others)
+            },
+        );
+        self.origin = origin;
+        cells
+    }
+
+    /// Loads the cells of all rows, and takes each member's.
+    fn cells(&mut self, group: &CellGroup, layout: &CellLayout) -> Vec<Value> {
+        let rows: Vec<_> = (0..group.rows).map(|row| self.load_cells(group, layout, row)).collect();
+        let length = u32::from(self.lanes) / group.rows;
+        let ty = Type::Vector(group.scalar, length as u16);
+        let mut loaded = Vec::with_capacity(group.members.len());
+        for member in &layout.places {
+            let order: Box<[u16]> = layout.order(member).into();
+            let take = |chunks: &SmallVec<[Value; 2]>| {
+                let args = [chunks[0], *chunks.last().expect("there is a chunk")];
+                self.emit(InstData::new(Op::Permute, args, Detail::Permute(order.clone())), Some(ty))
+            };
+            let parts = rows.iter().map(take).collect();
+            loaded.push(self.join_parts(parts, length as u16, group.scalar));
+        }
+        loaded
+    }
+
+    /// Loads the cells of a row: one vector, or two.
+    fn load_cells(&mut self, group: &CellGroup, layout: &CellLayout, row: u32) -> SmallVec<[Value; 2]> {
+        let mut data = self.old.inst(group.members[0]).clone();
         let access = data.access().copied().unwrap_or(Access::aligned(1));
         let size = group.scalar.bytes();
         data.detail = Detail::Access(self.wide_access(access, access.align.min(size)));
-        let (length, starts) = group.chunks();
+        let (length, starts) = layout.chunks();
         let ty = Type::Vector(group.scalar, length as u16);
-        let lane_0 = self.scalar(first.address);
+        let lane_0 = self.lane_start(group.address, row * u32::from(self.lanes) / group.rows);
         let load = |start: usize| {
-            let cell = group.cells.start + start as i64;
+            let cell = layout.cells.start + start as i64;
             let from = self.offset_address(lane_0, cell * i64::from(size));
             self.load_vector(data.clone(), from, None, ty)
         };

@@ -22,7 +22,7 @@
 //! * `structure_groups` finds and emits accesses of several fields of one structure per lane.
 //! * `candidate_elements` loads all elements of a small private array and selects each lane's; `lookup_tables` permutes the
 //!   elements of one that lanes share.
-//! * `cell_groups` loads cells that several lanes and loads of a brush read once, and permutes them.
+//! * `cell_groups` loads cells that several lanes and loads of a brush read once, and permutes them; `cell_loads` finds these loads.
 //! * `rows` handles brushes of several dimensions; `row_vectors` computes masks by rows and lets rows share loads, whose addresses
 //!   `address_polynomial` compares.
 //! * `lane_wise`, `memory`, `horizontal`, `work_item_queries` and `calls` widen one instruction each.
@@ -37,6 +37,7 @@
 mod calls;
 mod worklist;
 mod cell_groups;
+mod cell_loads;
 mod interleave_groups;
 mod combined_atomics;
 mod horizontal;
@@ -206,17 +207,11 @@ pub fn widen(
     let reps = value_reps::ValueReps::new(func, &worklist, facts, extents, &objects, context);
     let interleave_groups =
         interleave_groups::InterleaveGroups::new(func, accesses, &reps, lanes as u16, options);
-    let structure_groups = structure_groups::StructureGroups::new(
-        func,
-        facts,
-        accesses,
-        &reps,
-        &interleave_groups,
-        extents,
-        options,
-    );
-    let groups = (&interleave_groups, &structure_groups);
-    let cell_groups = cell_groups::CellGroups::new(func, accesses, &reps, groups, extents, options);
+    let cell_groups =
+        cell_groups::CellGroups::new(func, facts, accesses, &reps, &interleave_groups, extents, options);
+    let groups = (&interleave_groups, &cell_groups);
+    let structure_groups =
+        structure_groups::StructureGroups::new(func, facts, accesses, &reps, groups, extents, options);
     let tables = lookup_tables::LookupTables::new(func, facts, &reps, &objects, lanes, options);
     let plan = widener::WideningPlan {
         reps: &reps,

@@ -93,7 +93,7 @@ impl RowExtents {
     }
 
     /// Permutations that concatenate rows: none if each fills registers.
-    fn joins(self, scalar: Scalar, target: &TargetInfo) -> u32 {
+    pub(super) fn joins(self, scalar: Scalar, target: &TargetInfo) -> u32 {
         let row_bits = self.length * scalar.bytes() * 8;
         match row_bits.is_multiple_of(target.vector_bits) {
             true => 0,
@@ -288,7 +288,7 @@ impl Widener<'_> {
     }
 
     /// Address of an active lane.
-    fn lane_start(&mut self, address: Value, lane: u32) -> Value {
+    pub(super) fn lane_start(&mut self, address: Value, lane: u32) -> Value {
         if let ValueRep::Scalar(steps) = self.reps.of(address) {
             let scalar = self.scalar(address);
             let offset = self.offsets(steps)[lane as usize];
@@ -357,7 +357,7 @@ impl Widener<'_> {
     }
 
     /// Concatenates vectors of `lanes` lanes each.
-    fn join_parts(&mut self, mut parts: Vec<Value>, mut lanes: u16, scalar: Scalar) -> Value {
+    pub(super) fn join_parts(&mut self, mut parts: Vec<Value>, mut lanes: u16, scalar: Scalar) -> Value {
         while parts.len() > 1 && parts.len().is_multiple_of(2) {
             lanes *= 2;
             let both: Box<[u16]> = (0..lanes).collect();

@@ -15,6 +15,7 @@
 //! are accessed together if all lanes are active, and one by one if not. Loads execute at the first member, stores at the last;
 //! no access in between may alias them.
 
+use super::cell_groups::CellGroups;
 use super::interleave_groups::{AccessOrder, GroupMember, InterleaveGroups};
 use super::interleaving::InterleaveLayout;
 use super::memory::AccessPattern;
@@ -120,7 +121,7 @@ impl StructureGroups {
         facts: &Divergence,
         accesses: &AccessGroups,
         reps: &ValueReps,
-        interleave_groups: &InterleaveGroups,
+        (interleave_groups, cell_groups): (&InterleaveGroups, &CellGroups),
         brush: [u32; MAX_DIMENSIONS],
         options: &WidenOptions,
     ) -> StructureGroups {
@@ -133,7 +134,7 @@ impl StructureGroups {
         for block in func.blocks() {
             let mut open: Vec<OpenFields> = Vec::new();
             for inst in func.block_insts(block) {
-                let is_taken = interleave_groups.of(inst).is_some();
+                let is_taken = interleave_groups.of(inst).is_some() || cell_groups.contains(inst);
                 let access = field_access(func, facts, accesses, reps, inst).filter(|_| !is_taken);
                 let joined = access
                     .as_ref()
