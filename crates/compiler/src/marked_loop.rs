@@ -11,10 +11,11 @@ use crate::session::{DiagnosticError, Session, SourceModule, retain_reachable};
 use crate::vector_abi::{VectorIsa, declare_variants};
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{Cfg, ControlTables, CycleForest, InitialShapes, divergence};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::module::{DeclaredShape, Signature};
 use heddle_ir::types::{MAX_DEFAULT_LANES, MAX_LANES};
-use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op, Value};
+use heddle_ir::{Block, Code, Constant, Diagnostic, Function, Inst, Module, Op, Type, Value};
 use heddle_llvm::{
     EmitOptions, LlvmModule, emit, internalize_except, optimize, share_globals, vector_variant_names,
 };
@@ -34,6 +35,17 @@ pub struct LoopRequest {
     pub interleaved: Option<u32>,
     /// Properties that the programmer promises.
     pub promises: LoopPromises,
+    /// Number of the parameter with the first iteration. Calls begin at multiples of [`slice_length`].
+    pub first: Option<usize>,
+}
+
+/// Numbers of vectors and of iterations that a slice of a loop has at most: iterations that are timed by themselves.
+const VECTORS_IN_SLICE: u32 = 4;
+const MOST_IN_SLICE: u32 = 256;
+
+/// Number of iterations of a slice of a loop: calls of code with this many lanes begin at multiples of it.
+pub fn slice_length(lanes: u32) -> u32 {
+    (lanes * VECTORS_IN_SLICE).min(MOST_IN_SLICE)
 }
 
 /// A loop of up to `lanes / LANES_PER_SCALAR_ITERATION` iterations runs faster as scalar code, which has less setup and no masks; one that gathers
@@ -99,7 +111,7 @@ impl Session {
         source: &SourceModule,
         request: &LoopRequest,
     ) -> Result<VectorLoop, DiagnosticError> {
-        let LoopRequest { func: name, lanes, interleaved: interleave, promises } = request;
+        let LoopRequest { func: name, lanes, interleaved: interleave, promises, first } = request;
         let (mut module, mut alone) = self.isolate(source, name)?;
         let callees_observe_lanes = observe_lanes(&module.functions, &module);
         let observes_lanes = callees_observe_lanes || observe_lanes(&alone.functions, &module);
@@ -143,7 +155,9 @@ impl Session {
         };
         module.functions.push(func);
         let has_own_floats = calls_external_float_function(&module);
-        let (mut wide, mut remarks) = self.widen_loop(&module, name, &[register_lanes])?;
+        let from = |multiple: u32| begun_at_multiples(&module, name, *first, multiple);
+        let (mut wide, mut remarks) =
+            self.widen_loop(&from(slice_length(register_lanes)), name, &[register_lanes])?;
         let mut interleaved = 1;
         if let Some(func) = wide.function(&wide_name(name, &[register_lanes])) {
             // Results do not depend on the number of lanes, so one wider vector replaces several brushes.
@@ -153,13 +167,15 @@ impl Session {
             interleaved = interleave.unwrap_or_else(unasked).min(most / register_lanes).max(1);
         }
         let mut rest = None;
+        let lanes = register_lanes * interleaved;
         if interleaved > 1 {
             if !observes_lanes {
+                // Code for the rest begins where a group ends.
+                (wide, _) = self.widen_loop(&from(lanes), name, &[register_lanes])?;
                 rest = Some(self.loop_code(source, &wide, wide_name(name, &[register_lanes]))?);
             }
-            (wide, remarks) = self.widen_loop(&module, name, &[register_lanes * interleaved])?;
+            (wide, remarks) = self.widen_loop(&from(slice_length(lanes)), name, &[lanes])?;
         }
-        let lanes = register_lanes * interleaved;
         let wide_func = wide_name(name, &[lanes]);
         let gathers = || wide.function(&wide_func).is_some_and(gathers_in_innermost_loop);
         let is_serialized = || remarks.iter().any(|remark| remark.code == Code::LaneByLane);
@@ -283,6 +299,32 @@ impl Session {
             .collect();
         Ok((wide, diagnostics))
     }
+}
+
+/// Returns a module whose function `name` knows that its parameter `first` is a multiple of the largest power of two in `multiple`.
+fn begun_at_multiples(module: &Module, name: &str, first: Option<usize>, multiple: u32) -> Module {
+    let mut module = module.clone();
+    let Some(func) = module.function_mut(name) else { return module };
+    let Some(&param) = first.and_then(|first| func.params().get(first)) else { return module };
+    let ty = func.value_type(param);
+    if !matches!(ty, Type::Scalar(scalar) if scalar.is_int()) || multiple < 2 {
+        return module;
+    }
+    let low = (1u64 << multiple.trailing_zeros()) - 1;
+    let mask = func.make_const(Constant::int(ty.scalar(), i128::from(low) ^ -1));
+    let entry = func.entry();
+    let mut builder = Builder::new(func, InsertPoint::Start(entry));
+    let aligned = builder.op(Op::And, &[param, mask]);
+    let own = func.def_inst(aligned);
+    let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
+    for inst in insts.into_iter().filter(|&inst| Some(inst) != own) {
+        for arg in &mut func.inst_mut(inst).args {
+            if *arg == param {
+                *arg = aligned;
+            }
+        }
+    }
+    module
 }
 
 /// True if some functions observe the lanes they run with. Callees that `callees` defines are not followed.

@@ -33,6 +33,8 @@ struct HeddleRequest {
   uint32_t inner_width;
   uint32_t outer_trips;
   uint32_t inner_trips;
+  uint32_t is_resumable;
+  uint32_t first;
 };
 void *heddle_vectorize_loops(const char *bitcode, size_t bytes, const HeddleRequest *requests, size_t count,
                              const char *options);
@@ -205,6 +207,8 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
       request.inner_width = loops[index].inner_width;
       request.outer_trips = loops[index].outer_trips;
       request.inner_trips = loops[index].inner_trips;
+      request.is_resumable = tried[index].is_resumable;
+      request.first = tried[index].first;
       requests.push_back(request);
     }
     SmallVector<char, 0> bytes;

@@ -462,7 +462,10 @@ Function *select_at_run_time(ArrayRef<Function *> forms, size_t scalar, unsigned
   for (unsigned form = 1; form < forms.size(); ++form)
     choices->addCase(number(form), by[form]);
   builder.SetInsertPoint(ran);
-  Value *rest = builder.CreateSelect(is_due, number(0), builder.CreateSub(holds, until));
+  // Each call of a form begins at a multiple of a trial's iterations.
+  Value *others = builder.CreateSub(holds, until);
+  others = builder.CreateSub(others, builder.CreateURem(others, number(trial)));
+  Value *rest = builder.CreateSelect(is_due, number(0), others);
   write(builder.CreateOr(builder.CreateShl(rest, number(rest_at)), choice), plan);
   builder.CreateCondBr(is_timed, pacing, next);
   builder.SetInsertPoint(pacing);

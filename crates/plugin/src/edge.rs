@@ -1,8 +1,8 @@
 //! FFI between the Rust and C++ halves of the plugin. Nothing unwinds across it.
 
 use crate::loops::{LoopResult, PluginLoopRequest, VectorizedLoop, vectorize_loops, wants_tensors};
-use heddle_compiler::VectorLoop;
 use heddle_compiler::llvm::{BorrowedModule, link};
+use heddle_compiler::{VectorLoop, slice_length};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -37,10 +37,6 @@ pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo {
     }
 }
 
-/// Bounds of a run-time trial: vectors of iterations, and iterations in total.
-const VECTORS_IN_TRIAL: u32 = 4;
-const MOST_IN_TRIAL: u32 = 256;
-
 /// A request as C++ writes it; `cpp/pass.cpp` is the other side.
 #[repr(C)]
 #[derive(Debug)]
@@ -55,6 +51,8 @@ pub struct CLoopRequest {
     inner_width: u32,
     outer_trips: u32,
     inner_trips: u32,
+    is_resumable: u32,
+    first: u32,
 }
 
 /// Results of a batch of loops.
@@ -119,6 +117,7 @@ pub unsafe extern "C" fn heddle_vectorize_loops(
                 inner_width: request.inner_width,
                 outer_trips: request.outer_trips,
                 inner_trips: request.inner_trips,
+                first: (request.is_resumable != 0).then_some(request.first as usize),
             }
         })
         .collect();
@@ -175,7 +174,7 @@ pub unsafe extern "C" fn heddle_loop_remark(all: *mut c_void, index: usize, numb
 pub unsafe extern "C" fn heddle_loop_trial(all: *mut c_void, index: usize) -> u32 {
     // SAFETY: the caller's promise.
     let all = unsafe { batch(all) };
-    all.as_loop(index).map_or(0, |made| (made.lanes * VECTORS_IN_TRIAL).min(MOST_IN_TRIAL))
+    all.as_loop(index).map_or(0, |made| slice_length(made.lanes))
 }
 
 /// True if only a run-time trial decides between scalar and vector code of a loop.

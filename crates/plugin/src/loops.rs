@@ -18,6 +18,8 @@ pub(crate) struct PluginLoopRequest {
     /// Maximum number of iterations that run together; 0 if unspecified.
     pub(crate) width: u32,
     pub(crate) is_parallel: bool,
+    /// Parameter with the number of the first iteration, if calls may begin at others than the first.
+    pub(crate) first: Option<usize>,
     /// Interleave count of the pragma; 0 if unspecified.
     pub(crate) interleaved: u32,
     /// True for a nest, both of whose levels become dimensions of a brush.
@@ -200,7 +202,8 @@ pub(crate) fn vectorize_loops(
         };
         let own = Some(request.interleaved).filter(|&count| count > 0);
         let interleaved = own.or(settings.interleaved);
-        let requested = LoopRequest { func: name.clone(), lanes, interleaved, promises };
+        let requested =
+            LoopRequest { func: name.clone(), lanes, interleaved, promises, first: request.first };
         let made = session(request, llvm).vectorize_loop(&source, &requested);
         made.map(|made| {
             let mut words = vec![remark(&made), made.statistics.to_string()];
