@@ -75,7 +75,7 @@ impl SuiteProgram {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct SuiteRow {
     program: SuiteProgram,
-    /// Arguments in front of the test's name.
+    /// Arguments before the test's name.
     arguments: Vec<String>,
     /// Beginnings of the names of its tests; empty if it has all.
     beginnings: Vec<String>,

@@ -116,7 +116,7 @@ fn first_failure(text: &str) -> String {
     shortened(first.or_else(|| lines().rfind(|line| !is_total(line))).unwrap_or_default())
 }
 
-/// Returns the reason of a skip: the line that names the test, or the one in front of it.
+/// Returns the reason of a skip: the line that names the test, or the one before it.
 fn skip_reason(test: &str, text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let own = format!("{test} test not supported");
@@ -157,7 +157,7 @@ pub(crate) fn judge_test(
     if code != Some(0) {
         return (TestOutcome::Failed, first_failure(text));
     }
-    // Some programs end no line of theirs in front of it.
+    // Some programs end no line of theirs before it.
     let passed = format!("{test} passed");
     let says_so = |line: &str| {
         let before = line.trim().strip_suffix(&passed);

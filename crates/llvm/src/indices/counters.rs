@@ -47,7 +47,7 @@ pub(super) struct Counter<'m> {
     pub(super) test: LoopTest<'m>,
 }
 
-/// What a loop's other linear φs are computed from.
+/// Counter from which a loop's other linear φs are computed.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum RestoredIndex<'m> {
     /// Counter that goes up to the bound of the loop's test.
