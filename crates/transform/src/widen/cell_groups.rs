@@ -9,7 +9,8 @@
 //!
 //! Each cell is loaded once, although several lanes and several loads read it. Addresses of members differ by constants, as those of
 //! lanes do: of all lanes, or of those in a row (`cell_loads`). Where low bits of an index decide by how much, there is code for each
-//! residue. A load that not all lanes run, or whose index may be negative, has an address for each lane besides.
+//! residue. Where not all lanes run, the mask of the cells is that of the lanes, in the order in which cells have lanes. A load whose
+//! index may be negative, or of which a row's first lane does not run, has an address for each lane besides.
 //!
 //! A group reads from its first to its last cell, gaps included: both are cells of one object. Loads execute at the first member;
 //! no access in between may write what they read.
@@ -33,7 +34,7 @@ use heddle_ir::function::Origin;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::words::IntPredicate;
-use heddle_ir::{Function, Inst, Op, Scalar, Type, Value};
+use heddle_ir::{Constant, Function, Inst, Op, Scalar, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -247,6 +248,23 @@ impl CellLayout {
         (length, starts)
     }
 
+    /// Lanes that read these cells of a row: the first one of each cell, the second one, and so on. A cell that fewer lanes read
+    /// repeats its first lane; one that no lane reads has lane `none`.
+    fn readers(&self, cells: Range<i64>, first_lane: u16, none: u16) -> Vec<Box<[u16]>> {
+        let of_cell = |cell: i64| -> SmallVec<[u16; 4]> {
+            let lanes = self.places.iter().flat_map(|places| (first_lane..).zip(places));
+            lanes.filter(|(_, place)| **place == cell).map(|(lane, _)| lane).collect()
+        };
+        let all: Vec<_> = cells.map(of_cell).collect();
+        let most = all.iter().map(SmallVec::len).max().unwrap_or(0).max(1);
+        let of_round = |round: usize| {
+            let lane =
+                |lanes: &SmallVec<[u16; 4]>| lanes.get(round).or(lanes.first()).copied().unwrap_or(none);
+            all.iter().map(lane).collect()
+        };
+        (0..most).map(of_round).collect()
+    }
+
     /// Elements of the concatenated chunks of a row that a member's lanes take.
     fn order(&self, places: &[i64]) -> Vec<u16> {
         let (length, starts) = self.chunks();
@@ -274,6 +292,14 @@ fn permutes_of(sources: usize, scalar: Scalar, target: &TargetInfo) -> u32 {
     }
 }
 
+/// Conditions under which cells are loaded instead of an address for each lane.
+struct CellConditions {
+    /// For all cells; without conditions, they are always loaded.
+    always: Option<Value>,
+    /// For the cells of lanes that run, next to the mask of these.
+    masked: Option<(Value, Value)>,
+}
+
 impl Widener<'_> {
     /// Emits a cell group at its first load; none if the access is in no group.
     pub(super) fn cell_access(&mut self, inst: Inst, cell_groups: &CellGroups) -> Option<WidenResult> {
@@ -282,13 +308,31 @@ impl Widener<'_> {
             return Some(Ok(()));
         }
         self.merge_origins(group.members.iter().copied());
+        let scattered = |widener: &mut Self| vec![widener.load_by(inst, AccessPattern::Scattered)];
         let loaded = match self.has_constant_distances(group) {
-            None => self.cells_by_residue(group, &group.layouts),
-            Some(condition) => self.emit_if_else(
-                condition,
-                |widener| widener.cells_by_residue(group, &group.layouts),
-                |widener| vec![widener.load_by(inst, AccessPattern::Scattered)],
+            CellConditions { always: None, masked: None } => {
+                self.cells_by_residue(group, &group.layouts, None)
+            }
+            CellConditions { always: Some(always), masked: None } => self.emit_if_else(
+                always,
+                |widener| widener.cells_by_residue(group, &group.layouts, None),
+                scattered,
             ),
+            CellConditions { always, masked: Some((condition, mask)) } => {
+                let masked = |widener: &mut Self| {
+                    let some =
+                        |widener: &mut Self| widener.cells_by_residue(group, &group.layouts, Some(mask));
+                    widener.emit_if_else(condition, some, scattered)
+                };
+                match always {
+                    None => masked(self),
+                    Some(always) => self.emit_if_else(
+                        always,
+                        |widener| widener.cells_by_residue(group, &group.layouts, None),
+                        masked,
+                    ),
+                }
+            }
         };
         for (&member, cells) in group.members.iter().zip(loaded) {
             self.define(member, cells);
@@ -296,61 +340,90 @@ impl Widener<'_> {
         Some(Ok(()))
     }
 
-    /// Condition under which lanes are apart as the group's layouts say; none if they always are.
-    fn has_constant_distances(&mut self, group: &CellGroup) -> Option<Value> {
+    /// Conditions under which lanes are apart as the group's layouts say.
+    fn has_constant_distances(&mut self, group: &CellGroup) -> CellConditions {
         // The source has no such condition.
         let origin = std::mem::replace(&mut self.origin, Origin::NONE);
-        let all = self.mask(group.members[0]).filter(|_| group.is_masked);
-        let all = all.map(|mask| self.emit(InstData::plain(Op::All, [mask]), None));
         let limited = group.index.and_then(|index| Some((index.value, index.limit?)));
         let is_small = limited.map(|(value, limit)| {
             let scalar = self.scalar(value);
             let limit = self.new.make_int(self.new.value_type(scalar).scalar(), limit.into());
             self.compare(IntPredicate::Ule, scalar, limit)
         });
-        let both = match (all, is_small) {
-            (Some(all), Some(is_small)) => Some(self.emit(InstData::plain(Op::And, [all, is_small]), None)),
-            (condition, other) => condition.or(other),
+        let mask = self.mask(group.members[0]).filter(|_| group.is_masked);
+        let conditions = match mask {
+            None => CellConditions { always: is_small, masked: None },
+            Some(mask) => {
+                let has_firsts = self.runs_first_lanes(mask, group.rows);
+                let masked = Some((self.and_also(has_firsts, is_small), mask));
+                // With mask registers, a masked load takes as long as another one.
+                let always = (self.options.target.mask_registers == 0).then(|| {
+                    let all = self.emit(InstData::plain(Op::All, [mask]), None);
+                    self.and_also(all, is_small)
+                });
+                CellConditions { always, masked }
+            }
         };
         self.origin = origin;
-        both
+        conditions
+    }
+
+    /// Condition under which the first lane of each row runs, so that there is an address of its cells.
+    fn runs_first_lanes(&mut self, mask: Value, rows: u32) -> Value {
+        let length = u32::from(self.lanes) / rows;
+        let mut all = None;
+        for row in 0..rows {
+            let lane = self.new.make_int(Scalar::I32, i128::from(row * length));
+            let runs = self.emit(InstData::plain(Op::Extract, [mask, lane]), None);
+            all = Some(self.and_also(runs, all));
+        }
+        all.expect("there is a row")
+    }
+
+    fn and_also(&mut self, condition: Value, limit: Option<Value>) -> Value {
+        limit.map_or(condition, |limit| self.both(condition, limit))
     }
 
     /// Loads the cells of the layout that the index selects: the first of these is for the least residue.
-    fn cells_by_residue(&mut self, group: &CellGroup, layouts: &[CellLayout]) -> Vec<Value> {
+    fn cells_by_residue(
+        &mut self,
+        group: &CellGroup,
+        layouts: &[CellLayout],
+        mask: Option<Value>,
+    ) -> Vec<Value> {
         let (Some(index), [first, others @ ..]) = (group.index, layouts) else {
-            return self.cells(group, &group.layouts[0]);
+            return self.cells(group, &group.layouts[0], mask);
         };
         if others.is_empty() {
-            return self.cells(group, first);
+            return self.cells(group, first, mask);
         }
         let residue = group.layouts.len() - layouts.len();
         // The source has no such condition.
         let origin = std::mem::replace(&mut self.origin, Origin::NONE);
         let scalar = self.scalar(index.value);
         let ty = self.new.value_type(scalar).scalar();
-        let [mask, wanted] =
+        let [low_bits, wanted] =
             [(1 << index.bits) - 1, residue as i128].map(|number| self.new.make_int(ty, number));
-        let low = self.emit(InstData::plain(Op::And, [scalar, mask]), None);
+        let low = self.emit(InstData::plain(Op::And, [scalar, low_bits]), None);
         let is_here = self.compare(IntPredicate::Eq, low, wanted);
         let cells = self.emit_if_else(
             is_here,
             |widener| {
                 widener.origin = origin;
-                widener.cells(group, first)
+                widener.cells(group, first, mask)
             },
             |widener| {
                 widener.origin = origin;
-                widener.cells_by_residue(group, others)
+                widener.cells_by_residue(group, others, mask)
             },
         );
         self.origin = origin;
         cells
     }
 
-    /// Loads the cells of all rows, and takes each member's.
-    fn cells(&mut self, group: &CellGroup, layout: &CellLayout) -> Vec<Value> {
-        let rows: Vec<_> = (0..group.rows).map(|row| self.load_cells(group, layout, row)).collect();
+    /// Loads the cells of all rows, or those of lanes that run, and takes each member's.
+    fn cells(&mut self, group: &CellGroup, layout: &CellLayout, mask: Option<Value>) -> Vec<Value> {
+        let rows: Vec<_> = (0..group.rows).map(|row| self.load_cells(group, layout, row, mask)).collect();
         let length = u32::from(self.lanes) / group.rows;
         let ty = Type::Vector(group.scalar, length as u16);
         let mut loaded = Vec::with_capacity(group.members.len());
@@ -367,19 +440,43 @@ impl Widener<'_> {
     }
 
     /// Loads the cells of a row: one vector, or two.
-    fn load_cells(&mut self, group: &CellGroup, layout: &CellLayout, row: u32) -> SmallVec<[Value; 2]> {
+    fn load_cells(
+        &mut self,
+        group: &CellGroup,
+        layout: &CellLayout,
+        row: u32,
+        mask: Option<Value>,
+    ) -> SmallVec<[Value; 2]> {
         let mut data = self.old.inst(group.members[0]).clone();
         let access = data.access().copied().unwrap_or(Access::aligned(1));
         let size = group.scalar.bytes();
         data.detail = Detail::Access(self.wide_access(access, access.align.min(size)));
         let (length, starts) = layout.chunks();
         let ty = Type::Vector(group.scalar, length as u16);
-        let lane_0 = self.lane_start(group.address, row * u32::from(self.lanes) / group.rows);
+        let first_lane = row * u32::from(self.lanes) / group.rows;
+        let lane_0 = self.lane_start(group.address, first_lane);
         let load = |start: usize| {
             let cell = layout.cells.start + start as i64;
             let from = self.offset_address(lane_0, cell * i64::from(size));
-            self.load_vector(data.clone(), from, None, ty)
+            let mask = mask.map(|mask| self.cell_mask(mask, layout, cell..cell + length as i64, first_lane));
+            self.load_vector(data.clone(), from, mask, ty)
         };
         starts.into_iter().map(load).collect()
+    }
+
+    /// Mask of these cells of a row: those of lanes that run.
+    fn cell_mask(&mut self, mask: Value, layout: &CellLayout, cells: Range<i64>, first_lane: u32) -> Value {
+        let ty = Type::mask(cells.clone().count() as u16);
+        let none = self.new.make_const(Constant::splat(Type::mask(self.lanes), 0));
+        let mut any = None;
+        for order in layout.readers(cells, first_lane as u16, self.lanes) {
+            let args = [mask, none];
+            let runs = self.emit(InstData::new(Op::Permute, args, Detail::Permute(order)), Some(ty));
+            any = Some(match any {
+                Some(any) => self.emit(InstData::plain(Op::Or, [any, runs]), None),
+                None => runs,
+            });
+        }
+        any.expect("there are cells")
     }
 }

@@ -122,7 +122,7 @@ impl Widener<'_> {
         (!masks.is_empty()).then_some((masks, condition))
     }
 
-    fn both(&mut self, a: Value, b: Value) -> Value {
+    pub(super) fn both(&mut self, a: Value, b: Value) -> Value {
         let ty = self.new.value_type(b);
         let none = self.new.make_const(Constant::splat(ty, 0));
         self.emit(InstData::plain(Op::Select, [a, b, none]), None)
