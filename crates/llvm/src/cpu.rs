@@ -154,6 +154,7 @@ impl Cpu {
             // SAFETY: both functions return texts that the caller owns; `take_message` frees them.
             let [name, features] =
                 unsafe { [take_message(LLVMGetHostCPUName()), take_message(LLVMGetHostCPUFeatures())] };
+            let name = family_of(&name, &features).map_or(name, str::to_string);
             Cpu { name, features, triple: None }
         });
         MACHINE.clone()
@@ -232,6 +233,32 @@ impl Cpu {
     }
 }
 
+/// Intel's CPUs with 512-bit vector registers that have no matrix registers.
+const BEFORE_AMX: [&str; 8] = [
+    "cannonlake",
+    "cascadelake",
+    "cooperlake",
+    "icelake-client",
+    "icelake-server",
+    "rocketlake",
+    "skylake-avx512",
+    "tigerlake",
+];
+
+/// Server families of Intel by a feature that came with each, newest first.
+const FAMILY_FEATURES: [(&str, &str); 3] =
+    [("amx-avx512", "diamondrapids"), ("amx-fp16", "graniterapids"), ("amx-tile", "sapphirerapids")];
+
+/// Family of a CPU whose features contradict its name. A hypervisor may report the model number of an older CPU; tables of costs
+/// and LLVM's scheduling model follow the name.
+fn family_of(name: &str, features: &str) -> Option<&'static str> {
+    if !BEFORE_AMX.contains(&name) {
+        return None;
+    }
+    let has = |feature: &str| features.split(',').any(|it| it.strip_prefix('+') == Some(feature));
+    FAMILY_FEATURES.iter().find(|(feature, _)| has(feature)).map(|(_, family)| *family)
+}
+
 /// Returns the length of the common prefix.
 fn alike(a: &str, b: &str) -> usize {
     a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count()
@@ -271,6 +298,17 @@ mod tests {
                 }
             });
             assert_eq!(Cpu::named(name).ok().map(|cpu| cpu.vector_bits()), wanted, "{name}");
+        }
+    }
+
+    #[test]
+    fn features_name_a_family_that_a_hypervisor_hides() {
+        let amx = "+avx512f,+amx-int8,-amx-fp16,+amx-tile";
+        assert_eq!(family_of("rocketlake", amx), Some("sapphirerapids"));
+        assert_eq!(family_of("skylake-avx512", "+amx-tile,+amx-fp16"), Some("graniterapids"));
+        assert_eq!(family_of("rocketlake", "+avx512f,-amx-tile"), None);
+        for named in ["sapphirerapids", "emeraldrapids", "graniterapids-d", "znver5", "skylake"] {
+            assert_eq!(family_of(named, amx), None, "{named}");
         }
     }
 

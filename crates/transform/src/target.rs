@@ -359,6 +359,31 @@ impl TargetInfo {
         bits.div_ceil(self.vector_bits)
     }
 
+    /// Cost of loads, or of stores.
+    pub fn access_costs(&self, is_store: bool) -> &AccessCosts {
+        if is_store { &self.store } else { &self.load }
+    }
+
+    /// Cost of an access with an address for each lane. No machine gathers or scatters elements of less than 32 bits: their lanes
+    /// are accessed one after the other, under a mask behind branches.
+    pub fn scattered_cost(&self, is_store: bool, is_masked: bool, lanes: u32, element_bits: u32) -> u32 {
+        let costs = self.access_costs(is_store);
+        let cost = if is_masked { costs.masked_scattered } else { costs.scattered };
+        let of_lanes = self.cost(cost, lanes, lanes * element_bits);
+        let each = self.lane + if is_masked { self.branch } else { 0 };
+        if element_bits < 32 { of_lanes.max(lanes * each) } else { of_lanes }
+    }
+
+    /// Cost of so many accesses to the same lines, an address for each lane. Lanes may be as far apart as the first-level cache has sets:
+    /// their lines then evict one another between two accesses.
+    pub fn repeated_cost(&self, is_store: bool, is_masked: bool, lanes: u32, bits: u32, times: u32) -> u32 {
+        /// Lines of a set.
+        const WAYS: u32 = 8;
+        let once = self.scattered_cost(is_store, is_masked, lanes, bits);
+        let again = once + once / 2 * (lanes / WAYS).max(1).ilog2();
+        once + again * times.saturating_sub(1)
+    }
+
     /// Total cost of a vector operation.
     pub fn cost(&self, cost: VectorCost, lanes: u32, bits: u32) -> u32 {
         cost.register * self.registers_of(bits) + cost.lane * lanes

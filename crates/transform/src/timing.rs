@@ -209,9 +209,16 @@ pub(crate) fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &T
         OpClass::Free => none,
         OpClass::Load => times.load,
         OpClass::Store => times.store,
-        OpClass::Gather => return Some(of_lanes(target.cost(target.load.scattered, lanes, ty.bytes() * 8))),
-        OpClass::Scatter => {
-            return Some(of_lanes(target.cost(target.store.scattered, lanes, ty.bytes() * 8)));
+        OpClass::Gather | OpClass::Scatter => {
+            let is_store = data.op == Op::Scatter;
+            let element =
+                func.value_type(if is_store { data.args[0] } else { func.results(inst)[0] }).scalar();
+            // Narrow elements under a mask are behind branches. Others are accessed by pointers, of 64 bits.
+            let is_narrow = element.bits() < 32;
+            let mask = data.args.get(if is_store { 2 } else { 1 });
+            let is_masked = is_narrow && mask.is_some_and(|&mask| func.constant(mask).is_none());
+            let bits = if is_narrow { element.bits() } else { ty.bytes() / lanes * 8 };
+            return Some(of_lanes(target.scattered_cost(is_store, is_masked, lanes, bits)));
         }
         OpClass::DivideIntegers => return Some(of_lanes(times.divide_integers.busy * lanes)),
         OpClass::Divide => times.divide,

@@ -157,15 +157,13 @@ impl MachineModel {
                 WARP_ACCESS * if access_pattern == AddressPattern::Scattered { 2 } else { 1 }
             }
             MachineModel::Vectors(target, lanes) => {
-                let costs = if is_load { target.load } else { target.store };
-                let cost = match (access_pattern, is_masked) {
+                let (costs, bits) = (target.access_costs(!is_load), ty.scalar().bits().max(8));
+                i64::from(match (access_pattern, is_masked) {
                     (AddressPattern::Uniform, _) => return PLAIN,
-                    (AddressPattern::Contiguous, true) => costs.masked,
-                    (AddressPattern::Contiguous, false) => costs.whole,
-                    (AddressPattern::Scattered, true) => costs.masked_scattered,
-                    (AddressPattern::Scattered, false) => costs.scattered,
-                };
-                i64::from(target.cost(cost, lanes, ty.scalar().bits().max(8).saturating_mul(lanes)))
+                    (AddressPattern::Contiguous, true) => target.cost(costs.masked, lanes, bits * lanes),
+                    (AddressPattern::Contiguous, false) => target.cost(costs.whole, lanes, bits * lanes),
+                    (AddressPattern::Scattered, _) => target.scattered_cost(!is_load, is_masked, lanes, bits),
+                })
             }
         }
     }

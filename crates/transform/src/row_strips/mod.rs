@@ -278,10 +278,11 @@ fn is_apart(
 /// Costs of a row's strip, and of its accesses one by one.
 fn costs(access: &LoopAccess, length: u32, options: &StripOptions) -> (u32, u32) {
     let (target, lanes) = (&options.target, options.lanes);
-    let costs = if access.is_store { &target.store } else { &target.load };
+    let costs = target.access_costs(access.is_store);
     let (bits, row_bits) = (lanes * access.bytes * 8, length * access.bytes * 8);
     let each = target.cost(costs.whole, length, row_bits) + target.lane;
     let permutes = length * length.ilog2() * target.cost(target.permute, lanes, bits);
     let strip = target.cost(target.load.whole, lanes, bits) + target.cost(target.store.whole, lanes, bits);
-    (lanes * each + permutes + length * strip, length * target.cost(costs.scattered, lanes, bits))
+    let alone = target.repeated_cost(access.is_store, false, lanes, access.bytes * 8, length);
+    (lanes * each + permutes + length * strip, alone)
 }

@@ -88,18 +88,18 @@ impl Widener<'_> {
         let choice = SELECT_COST * target.registers_of(bits);
         let whole = target.cost(target.load.whole, lanes, bits);
         let is_store = self.old.inst(inst).op == Op::Store;
-        let (together, scattered) = match is_store {
+        let together = match is_store {
             true => {
                 let each = whole + 2 * choice + target.cost(target.store.whole, lanes, bits);
-                (count * each, target.store.scattered)
+                count * each
             }
             // A tree of selects: one comparison for each of its levels.
             false => {
                 let levels = count.next_power_of_two().trailing_zeros();
-                (count * whole + (count - 1 + levels) * choice, target.load.scattered)
+                count * whole + (count - 1 + levels) * choice
             }
         };
-        let alone = target.cost(scattered, lanes, bits);
+        let alone = target.scattered_cost(is_store, false, lanes, ty.bytes() * 8);
         let pays = together < alone;
         let lowering = AccessLowering {
             accesses: 1,

@@ -173,11 +173,11 @@ impl GroupCosts {
         let layout = group.layout(lanes);
         let (lanes, target) = (u32::from(lanes), &options.target);
         let bits = lanes * group.scalar.bytes() * 8;
-        let costs = if group.writes { &target.store } else { &target.load };
+        let costs = target.access_costs(group.writes);
         // Gaps may be read, but not written.
         let needs_mask = is_masked || group.writes && !layout.is_gapless();
         let line = if needs_mask { costs.masked } else { costs.whole };
-        let separate = if is_masked { costs.masked_scattered } else { costs.scattered };
+        let separate = target.scattered_cost(group.writes, is_masked, lanes, group.scalar.bytes() * 8);
         let cost = |cost| target.cost(cost, lanes, bits);
         let mut grouped = match layout.factor() {
             0 => costs.whole.register + costs.whole.lane,
@@ -187,7 +187,7 @@ impl GroupCosts {
         if group.has_versions() {
             grouped += target.branch;
         }
-        GroupCosts { grouped, separate: group.members.len() as u32 * cost(separate) }
+        GroupCosts { grouped, separate: group.members.len() as u32 * separate }
     }
 
     fn pays(&self) -> bool {

@@ -101,16 +101,13 @@ fn permutes_pay(target: &TargetInfo, ty: Type, lanes: u32, vectors: u64) -> bool
     has_permute
         && is_whole
         && is_few
-        && cost(target, lanes, bits, vectors as u32) < gather(target, lanes, bits)
+        && cost(target, lanes, bits, vectors as u32)
+            < target.scattered_cost(false, false, lanes, bits / lanes)
 }
 
 fn cost(target: &TargetInfo, lanes: u32, bits: u32, vectors: u32) -> u32 {
     let each = target.cost(target.load.whole, lanes, bits) + target.cost(target.permute, lanes, bits);
     each * vectors + SELECT_COST * (vectors - 1)
-}
-
-fn gather(target: &TargetInfo, lanes: u32, bits: u32) -> u32 {
-    target.cost(target.load.scattered, lanes, bits)
 }
 
 impl Widener<'_> {
@@ -122,7 +119,7 @@ impl Widener<'_> {
         let lanes = u32::from(self.lanes);
         let bits = lanes * ty.bytes() * 8;
         let together = cost(&self.options.target, lanes, bits, vectors);
-        let alone = gather(&self.options.target, lanes, bits);
+        let alone = self.options.target.scattered_cost(false, false, lanes, ty.bytes() * 8);
         let lowering = AccessLowering {
             accesses: 1,
             is_store: false,

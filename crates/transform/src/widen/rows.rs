@@ -59,7 +59,7 @@ impl RowExtents {
     /// Least cost of a load by all lanes whose addresses have these steps: by rows, by columns, or with an address for each lane.
     pub(super) fn separate_load_cost(self, steps: Steps<i64>, scalar: Scalar, target: &TargetInfo) -> u32 {
         let lanes = self.length * self.count;
-        let alone = target.cost(target.load.scattered, lanes, lanes * scalar.bytes() * 8);
+        let alone = target.scattered_cost(false, false, lanes, scalar.bytes() * 8);
         let is_row = steps[0] == 0 || steps[0] == i64::from(scalar.bytes());
         let row_bits = self.length * scalar.bytes() * 8;
         match (is_row, steps[1..].iter().any(|&step| step != 0)) {
@@ -118,11 +118,8 @@ impl Widener<'_> {
         let writes = self.old.inst(inst).op == Op::Store;
         let target = &self.options.target;
         let is_masked = self.predicate_of(inst).is_some();
-        let costs = if writes { &target.store } else { &target.load };
-        let (row, alone) = match is_masked {
-            true => (costs.masked, costs.masked_scattered),
-            false => (costs.whole, costs.scattered),
-        };
+        let costs = target.access_costs(writes);
+        let row = if is_masked { costs.masked } else { costs.whole };
         let bits = |lanes: u32| lanes * scalar.bytes() * 8;
         let lanes = u32::from(self.lanes);
         // Computing a row's address takes a few scalar operations; so does testing its mask.
@@ -134,7 +131,7 @@ impl Widener<'_> {
         }
         let together = (target.cost(row, length, bits(length)) + finding) * count
             + target.cost(target.permute, 1, target.vector_bits) * permutes;
-        let alone = target.cost(alone, lanes, bits(lanes));
+        let alone = target.scattered_cost(writes, is_masked, lanes, bits(1));
         self.rows_pay(inst, address, length, together, alone).then(|| {
             AccessPattern::Rows((0..count).map(|row| self.row_start(inst, address, row, size)).collect())
         })
@@ -159,7 +156,7 @@ impl Widener<'_> {
         let lanes = u32::from(self.lanes);
         let guard = if self.predicate_of(inst).is_some() { target.branch } else { 0 };
         let together = RowExtents::of(self.brush).load_cost(scalar, target) + guard;
-        let alone = target.cost(target.load.scattered, lanes, bits(lanes));
+        let alone = target.scattered_cost(false, false, lanes, bits(1));
         self.rows_pay(inst, address, 1, together, alone).then(|| {
             AccessPattern::RowUniform((0..count).map(|row| self.row_start(inst, address, row, 0)).collect())
         })
@@ -184,11 +181,11 @@ impl Widener<'_> {
             return None;
         }
         let target = &self.options.target;
-        let costs = if writes { &target.store } else { &target.load };
+        let costs = target.access_costs(writes);
         let bits = |lanes: u32| lanes * scalar.bytes() * 8;
         let lanes = u32::from(self.lanes);
         let together = RowExtents::of(self.brush).column_cost(costs, scalar, target);
-        let alone = target.cost(costs.scattered, lanes, bits(lanes));
+        let alone = target.scattered_cost(writes, false, lanes, bits(1));
         self.parts_pay(inst, address, ("columns", [count, length]), together, alone).then(|| {
             AccessPattern::Columns((0..count).map(|column| self.lane_start(address, column)).collect())
         })

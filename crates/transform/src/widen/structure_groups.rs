@@ -235,7 +235,7 @@ impl StructureGroup {
     fn costs(&self, lanes: u32, is_masked: bool, steps: bool, options: &WidenOptions) -> (u32, u32) {
         let target = &options.target;
         let size = self.element.bytes() * 8;
-        let costs = if self.writes { &target.store } else { &target.load };
+        let costs = target.access_costs(self.writes);
         let factor = self.factor();
         let access = if factor == self.span { costs.whole } else { costs.masked };
         let each =
@@ -243,8 +243,7 @@ impl StructureGroup {
         let permutes = self.layout(lanes as u16).permutes(self.writes)
             * target.cost(target.permute, lanes, lanes * size);
         let blend = if is_masked { 10 * target.registers_of(lanes * 64) } else { 0 };
-        let alone = if is_masked { costs.masked_scattered } else { costs.scattered };
-        let alone = target.cost(alone, lanes, lanes * size) * self.members.len() as u32;
+        let alone = target.repeated_cost(self.writes, is_masked, lanes, size, self.members.len() as u32);
         let together = lanes * each + permutes + blend;
         // Lanes are all active more often than not.
         let versioned = (3 * together + alone) / 4 + target.branch;
