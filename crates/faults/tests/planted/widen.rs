@@ -65,6 +65,7 @@ const RARE: &[(&str, &str, RunPasses)] = &[
     ("CellOffset", "widen-cells.hed", |module, _| without(module, "CellOffset")),
     ("CellMask", "widen-cells.hed", |module, _| without(module, "CellMask")),
     ("CellRows", "widen-cells-rows.hed", |module, _| without(module, "CellRows")),
+    ("CellReaders", "widen-cells-rows.hed", |module, _| without(module, "CellReaders")),
 ];
 
 /// Widens a module's functions for brushes of 4 x 4 without a rule.
