@@ -26,7 +26,7 @@
 use std::ops::Range;
 
 use heddle_ir::entity::{Entity, SecondaryMap};
-use heddle_ir::{Block, Constant, Detail, Function, Inst, InstData, Op, Scalar, Value};
+use heddle_ir::{Block, Detail, Function, Inst, InstData, Op, Scalar, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -134,10 +134,7 @@ struct AccessedBytes {
 /// Returns the private memory that an instruction may access.
 fn accessed_bytes(func: &Function, data: &InstData, result: Option<Value>) -> SmallVec<[AccessedBytes; 2]> {
     let bytes = |value: Value| Some(u64::from(func.value_type(value).bytes()));
-    let size = |value: Value| match func.constant(value) {
-        Some(Constant::Scalar(_, bits)) => u64::try_from(*bits).ok(),
-        _ => None,
-    };
+    let size = |value: Value| u64::try_from(func.unsigned_constant(value)?).ok();
     let read =
         |pointer, size| AccessedBytes { pointer, size, reads: true, writes: false, is_definite: false };
     let write =

@@ -226,10 +226,7 @@ impl PartsQuery<'_> {
             return Some(known);
         }
         let arg = |at: usize| operands.get(at)?.clone();
-        let number = |at: usize| match self.func.constant(data.args[at]) {
-            Some(&Constant::Scalar(_, bits)) => Some(bits as i128),
-            _ => None,
-        };
+        let number = |at: usize| Some(self.func.unsigned_constant(data.args[at])? as i128);
         let keeps = NoWrap { unsigned: data.flags.has(Flag::Nuw), signed: data.flags.has(Flag::Nsw) };
         match data.op {
             Op::Lshr | Op::Ashr => {

@@ -148,10 +148,9 @@ impl PointsTo {
     fn flow(&mut self, func: &Function, value: Value, user: Inst, result: Value) -> bool {
         let data = func.inst(user);
         let shift = match data.op {
-            Op::PtrAdd if data.args[0] == value => match func.constant(data.args[1]) {
-                Some(Constant::Scalar(scalar, bits)) => Some(signed(*scalar, *bits)),
-                _ => None,
-            },
+            Op::PtrAdd if data.args[0] == value => {
+                func.signed_constant(data.args[1]).map(|number| number as i64)
+            }
             Op::PtrAdd => return false,
             _ => Some(0),
         };
@@ -251,9 +250,4 @@ fn add(known: &mut SmallVec<[PointsToTarget; 2]>, target: PointsToTarget) {
     }
     known.push(target);
     known.sort_unstable();
-}
-
-fn signed(scalar: Scalar, bits: u128) -> i64 {
-    let unused = 128 - scalar.bits();
-    ((bits << unused) as i128 >> unused) as i64
 }

@@ -418,6 +418,26 @@ impl Function {
         }
     }
 
+    /// Returns the number of a scalar integer constant, read as unsigned.
+    pub fn unsigned_constant(&self, value: Value) -> Option<u128> {
+        match self.constant(value)? {
+            &Constant::Scalar(scalar, bits) => scalar.is_int().then_some(bits),
+            _ => None,
+        }
+    }
+
+    /// Returns the number of a scalar integer constant, read as signed.
+    pub fn signed_constant(&self, value: Value) -> Option<i128> {
+        let bits = self.unsigned_constant(value)?;
+        let unused = 128 - self.value_type(value).scalar().bits();
+        Some((bits << unused) as i128 >> unused)
+    }
+
+    /// Returns the number of a scalar integer constant, read as signed, if 64 bits hold it.
+    pub fn i64_constant(&self, value: Value) -> Option<i64> {
+        i64::try_from(self.signed_constant(value)?).ok()
+    }
+
     /// Interns a constant and returns its value.
     pub fn make_const(&mut self, constant: Constant) -> Value {
         let hash = FxBuildHasher.hash_one(&constant) as u32;

@@ -23,7 +23,7 @@ use crate::timing::{
     time_of, widest_vector,
 };
 use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree};
-use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Space, Type, Value};
+use heddle_ir::{Block, Function, Inst, Module, Op, Scalar, Space, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
@@ -293,13 +293,6 @@ impl<'a> CodeEstimate<'a> {
             value = self.func.inst(inst).args[0];
         }
         value
-    }
-
-    fn constant(&self, value: Value) -> Option<i64> {
-        let ty = self.func.value_type(value);
-        let bits = self.func.constant(value).and_then(Constant::splat_bits).filter(|_| !ty.is_vector())?;
-        let unused = 128 - ty.scalar().bits().min(128);
-        i64::try_from((bits << unused) as i128 >> unused).ok()
     }
 
     fn work_of(&self, block: Block) -> Work {

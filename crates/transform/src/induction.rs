@@ -80,9 +80,7 @@ pub(crate) fn find_counter(
     let induction = inductions.iter().find(|it| counter == it.value || counter == it.next)?;
     let &InductionVariable { next, init, step, is_pointer: false, .. } = induction else { return None };
     let scalar = func.value_type(step).scalar();
-    let bits = func.constant(step).and_then(|constant| constant.splat_bits())?;
-    let unused = 128 - scalar.bits();
-    let step = (bits << unused) as i128 >> unused;
+    let step = func.signed_constant(step)?;
     let ahead = if counter == next { step } else { 0 };
     let flags = func.def_inst(next).map(|inst| func.inst(inst).flags);
     let keeps = |flag| flags.is_some_and(|flags| flags.has(flag));

@@ -9,7 +9,7 @@
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::Detail;
 use heddle_ir::words::Flag;
-use heddle_ir::{Constant, Function, Inst, InstData, Op, Value};
+use heddle_ir::{Function, Inst, InstData, Op, Value};
 
 /// Maximum number of threads of a block along a dimension.
 const MAX_THREADS: i128 = 1024;
@@ -83,15 +83,8 @@ fn of(
     value: Value,
 ) -> Option<SignedRange> {
     let all = SignedRange::all(bits(func, value)?);
-    Some(match func.constant(value) {
-        Some(&Constant::Scalar(scalar, number)) => {
-            let gap = 128 - scalar.bits();
-            let number = (number << gap) as i128 >> gap;
-            SignedRange::new(number, number)
-        }
-        Some(_) => all,
-        None => ranges[value].unwrap_or(all),
-    })
+    let constant = func.signed_constant(value).map(|number| SignedRange::new(number, number));
+    Some(constant.or(ranges[value]).unwrap_or(all))
 }
 
 /// Returns the range of a result, and the instruction with its flags if it changes.

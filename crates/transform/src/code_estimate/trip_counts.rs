@@ -157,7 +157,7 @@ impl CodeEstimate<'_> {
             let condition = self.func.def_inst(self.unfrozen(condition))?;
             let counter = *self.func.inst(condition).args.first()?;
             let next = self.func.inst(self.func.def_inst(counter)?);
-            let step = (next.op == Op::Add).then(|| self.constant(next.args[1])).flatten()?;
+            let step = (next.op == Op::Add).then(|| self.func.i64_constant(next.args[1])).flatten()?;
             self.is_of_pass(condition).then_some(step)
         };
         length().map_or(1.0, |step| step.max(1) as f64)
@@ -194,7 +194,7 @@ impl CodeEstimate<'_> {
         if compared.op != Op::Icmp {
             return None;
         }
-        let end = self.constant(*compared.args.get(1)?)?;
+        let end = self.func.i64_constant(*compared.args.get(1)?)?;
         let counter = *compared.args.first()?;
         let phi_of = |value: Value| {
             let inst = self.func.def_inst(value)?;
@@ -203,7 +203,7 @@ impl CodeEstimate<'_> {
         };
         let step_of = |value: Value| {
             let data = self.func.inst(self.func.def_inst(value)?);
-            let step = (data.op == Op::Add).then(|| self.constant(data.args[1])).flatten()?;
+            let step = (data.op == Op::Add).then(|| self.func.i64_constant(data.args[1])).flatten()?;
             Some((phi_of(data.args[0])?, step))
         };
         let (phi, step, is_next) = match step_of(counter) {
@@ -215,7 +215,7 @@ impl CodeEstimate<'_> {
             }
         };
         let (_, start) = self.func.inst(phi).incoming().find(|(from, _)| *from != latch)?;
-        let span = end as f64 - self.constant(start)? as f64;
+        let span = end as f64 - self.func.i64_constant(start)? as f64;
         let is_closed = matches!(
             compared.detail,
             Detail::IntCompare(IntPredicate::Ule | IntPredicate::Sle | IntPredicate::Uge | IntPredicate::Sge)

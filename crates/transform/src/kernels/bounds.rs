@@ -102,10 +102,8 @@ fn limits(ty: Type) -> Option<[u128; 2]> {
 impl UpperBounds {
     fn upper_bound(&self, func: &Function, value: Value) -> Option<u128> {
         let [most, _] = limits(func.value_type(value))?;
-        match func.constant(value) {
-            Some(&Constant::Scalar(_, bits)) => Some(bits & most),
-            _ => self.maximum.get(&value).copied(),
-        }
+        let constant = func.unsigned_constant(value).map(|bits| bits & most);
+        constant.or_else(|| self.maximum.get(&value).copied())
     }
 
     /// Records the bound of an instruction's result.
@@ -159,8 +157,7 @@ impl UpperBounds {
         let data = func.inst(inst);
         let &[index, constant] = &data.args[..] else { return false };
         let Some([_, signed]) = limits(func.value_type(index)) else { return false };
-        let is_negative =
-            matches!(func.constant(constant), Some(&Constant::Scalar(_, bits)) if bits > signed);
+        let is_negative = func.unsigned_constant(constant).is_some_and(|bits| bits > signed);
         let is_index = || self.upper_bound(func, index).is_some_and(|maximum| maximum <= signed);
         data.op == Op::Add && is_negative && !data.is_total() && is_index()
     }
@@ -170,10 +167,7 @@ impl UpperBounds {
         let data = func.inst(inst);
         let ty = func.value_type(func.result(inst)?);
         let [most, signed] = limits(ty)?;
-        let number = |value: Value| match func.constant(value) {
-            Some(&Constant::Scalar(_, bits)) => Some(bits),
-            _ => None,
-        };
+        let number = |value: Value| func.unsigned_constant(value);
         let below = computed_by(func, *data.args.first()?);
         let (inner, limit) = match data.op {
             _ if data.is_total() => return None,
@@ -205,10 +199,7 @@ impl UpperBounds {
     fn result_bound(&self, func: &Function, inst: Inst, result: Value) -> Option<u128> {
         let data = func.inst(inst);
         let of = |operand: usize| self.upper_bound(func, *data.args.get(operand)?);
-        let amount = || match func.constant(*data.args.get(1)?) {
-            Some(&Constant::Scalar(_, bits)) if bits < 64 => Some(bits),
-            _ => None,
-        };
+        let amount = || func.unsigned_constant(*data.args.get(1)?).filter(|&bits| bits < 64);
         if data.is_total() {
             return None;
         }
@@ -310,9 +301,8 @@ fn signed_operand(
     if !is_positive && let Some(extended) = extend_once(func, bounds, operand, ty, depth) {
         return extended;
     }
-    if let Some(&Constant::Scalar(from, bits)) = func.constant(operand) {
-        let unused = 128 - from.bits();
-        return func.make_int(ty.scalar(), (bits << unused) as i128 >> unused);
+    if let Some(number) = func.signed_constant(operand) {
+        return func.make_int(ty.scalar(), number);
     }
     let origin = func.inst(inst).origin;
     let mut builder = Builder::new(func, InsertPoint::Before(inst));
@@ -341,8 +331,7 @@ fn operands(
 }
 
 fn extended(builder: &mut Builder<'_>, bounds: &UpperBounds, value: Value, ty: Type, depth: usize) -> Value {
-    if let Some(&Constant::Scalar(from, bits)) = builder.func.constant(value) {
-        let bits = if from.bits() < 128 { bits & ((1 << from.bits()) - 1) } else { bits };
+    if let Some(bits) = builder.func.unsigned_constant(value) {
         return builder.func.make_const(Constant::Scalar(ty.scalar(), bits));
     }
     if depth < MAX_DEPTH

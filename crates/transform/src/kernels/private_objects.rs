@@ -14,7 +14,7 @@ use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::{Access, Detail};
 use heddle_ir::words::{Flag, Flags};
-use heddle_ir::{Code, Constant, Diagnostic, Function, Inst, Op, Scalar, Type, Value};
+use heddle_ir::{Code, Diagnostic, Function, Inst, Op, Scalar, Type, Value};
 use smallvec::SmallVec;
 
 /// Private object that several states use, or one state that repeats.
@@ -254,8 +254,7 @@ impl PrivateObjectUses {
     /// Returns the constant number of elements that a `memset` or `memcpy` covers, if it is at most [`MAX_ELEMENTS`].
     fn elements_of(&self, kernel: &Function, inst: Inst) -> Option<u64> {
         let data = kernel.inst(inst);
-        let &Constant::Scalar(_, bytes) = kernel.constant(data.args[2])? else { return None };
-        let bytes = u64::try_from(bytes).ok()?;
+        let bytes = u64::try_from(kernel.unsigned_constant(data.args[2])?).ok()?;
         let accesses: SmallVec<[&Access; 2]> = match &data.detail {
             Detail::Access(access) => SmallVec::from_slice(&[access]),
             Detail::Transfer(both) => SmallVec::from_slice(&[&both.0, &both.1]),
@@ -364,9 +363,7 @@ impl PrivateObjectUses {
 /// Multiplies a signed offset by the number of lanes, in 64 bits, so that it does not wrap.
 fn scale_by_lanes(builder: &mut Builder<'_>, offset: Value, lanes: u32) -> Value {
     let scalar = builder.func.value_type(offset).scalar();
-    if let Some(&Constant::Scalar(_, bits)) = builder.func.constant(offset) {
-        let unused = 128 - scalar.bits();
-        let number = (bits as i128) << unused >> unused;
+    if let Some(number) = builder.func.signed_constant(offset) {
         return builder.int(Scalar::I64, number.wrapping_mul(lanes.into()));
     }
     let wide = match scalar.bits() {

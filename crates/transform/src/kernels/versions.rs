@@ -249,9 +249,8 @@ impl RewriteCandidates {
         // Operands that a candidate computes have these shapes under its condition only.
         let shape =
             |value: Value| found.shape(region, value).filter(|_| !found.depends_on_candidate(region, value));
-        let may_hold = |by: Value| match region.constant(by) {
-            Some(&Constant::Scalar(_, bits)) => bits != 0 && bits.is_multiple_of(lanes.into()),
-            _ => true,
+        let may_hold = |by: Value| {
+            region.unsigned_constant(by).is_none_or(|by| by != 0 && by.is_multiple_of(lanes.into()))
         };
         let insts = region.blocks().flat_map(|block| region.block_insts(block));
         let divisions = insts.filter_map(|inst| LoopDivision::find(region, inst, &shape));
@@ -344,10 +343,7 @@ impl RewriteCandidates {
         };
         let uniform = data.args.get(other).copied();
         let bits_of_lanes = u128::from(lanes - 1);
-        let known = uniform.and_then(|value| match region.constant(value) {
-            Some(&Constant::Scalar(_, bits)) => Some(bits),
-            _ => None,
-        });
+        let known = uniform.and_then(|value| region.unsigned_constant(value));
         let (rewrite, shape) = match data.op {
             Op::Urem | Op::Srem if at == 0 && known.is_none_or(|by| by >= lanes.into()) => {
                 (LaneRewrite::Remainder { is_signed: data.op == Op::Srem }, IndexShape::Strided)
@@ -398,8 +394,8 @@ fn match_sign_extension(region: &Function, inst: Inst) -> Option<(Value, u32)> {
     }
     let shift = region.inst(region.def_inst(shifted)?);
     let is_pair = shift.op == Op::Shl && shift.args[1] == amount;
-    let &Constant::Scalar(scalar, cut) = region.constant(amount)? else { return None };
-    let left = u128::from(scalar.bits()).checked_sub(cut)?;
+    let cut = region.unsigned_constant(amount)?;
+    let left = u128::from(region.value_type(amount).scalar().bits()).checked_sub(cut)?;
     (is_pair && left >= MIN_BITS.into()).then(|| (shift.args[0], cut as u32))
 }
 
@@ -408,9 +404,7 @@ fn is_cheap(region: &Function, data: &InstData) -> bool {
     match data.op {
         Op::Add | Op::Sub | Op::Mul | Op::Shl | Op::Lshr | Op::Ashr | Op::And | Op::Or | Op::Xor => true,
         Op::Trunc | Op::Zext | Op::Sext | Op::Umin | Op::Umax | Op::Smin | Op::Smax => true,
-        Op::Udiv | Op::Urem => {
-            matches!(region.constant(data.args[1]), Some(&Constant::Scalar(_, by)) if by != 0)
-        }
+        Op::Udiv | Op::Urem => region.unsigned_constant(data.args[1]).is_some_and(|by| by != 0),
         _ => false,
     }
 }
@@ -419,14 +413,10 @@ fn is_cheap(region: &Function, data: &InstData) -> bool {
 fn is_low_mask(region: &Function, mask: Value) -> bool {
     let Some(inst) = region.def_inst(mask) else { return false };
     let data = region.inst(inst);
-    let number = |at: usize| match region.constant(*data.args.get(at)?) {
-        Some(&Constant::Scalar(scalar, bits)) => Some((bits, scalar.bit_mask())),
-        _ => None,
-    };
+    let is_by = |number: i128| region.signed_constant(data.args[1]) == Some(number);
     match data.op {
-        Op::Add => number(1).is_some_and(|(bits, ones)| bits == ones),
-        Op::Sub => number(1).is_some_and(|(bits, _)| bits == 1),
-        Op::Xor => number(1).is_some_and(|(bits, ones)| bits == ones),
+        Op::Add | Op::Xor => is_by(-1),
+        Op::Sub => is_by(1),
         Op::Zext | Op::Sext | Op::Trunc => is_low_mask_of(region, data.args[0]),
         _ => false,
     }

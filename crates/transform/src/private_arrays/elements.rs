@@ -9,7 +9,7 @@
 //! A store of a part loads its element, so one byte that is poison would spoil its neighbours: arrays that are accessed in several
 //! sizes start with a frozen value, and stored values are frozen.
 
-use super::uses::{ArrayInfo, ArrayOffset, ArrayUses, accessed_bytes, signed_constant, transfer_bytes};
+use super::uses::{ArrayInfo, ArrayOffset, ArrayUses, accessed_bytes, transfer_bytes};
 use crate::cfg_analyses::CfgAnalyses;
 use crate::edges::{prepend_phi, set_incoming};
 use heddle_ir::builder::{Builder, InsertPoint};
@@ -159,7 +159,7 @@ fn is_open(
 
 /// Signed offset in 64 bits.
 fn wide_offset(builder: &mut Builder<'_>, offset: Value) -> Value {
-    if let Some(number) = signed_constant(builder.func, offset) {
+    if let Some(number) = builder.func.i64_constant(offset) {
         return builder.int(Scalar::I64, number.into());
     }
     match builder.func.value_type(offset).scalar().bits() {
@@ -227,7 +227,7 @@ fn access_part(
     let mut builder = Builder::new(func, InsertPoint::Before(inst));
     builder.set_origin(data.origin);
     // The shift depends on the lowest bits of the offset, the address on all others.
-    let (start, shift) = match signed_constant(builder.func, offset) {
+    let (start, shift) = match builder.func.i64_constant(offset) {
         Some(at) => {
             let low = at & i64::from(element - 1);
             (builder.int(Scalar::I64, (at - low).into()), builder.int(scalar, (8 * low).into()))

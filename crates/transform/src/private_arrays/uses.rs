@@ -5,7 +5,7 @@
 
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::Access;
-use heddle_ir::{Constant, Detail, Function, Inst, Op, Value};
+use heddle_ir::{Detail, Function, Inst, Op, Value};
 
 /// Maximum element size in bytes.
 const MAX_ELEMENT: u32 = 8;
@@ -122,7 +122,7 @@ impl ArrayUses {
                     }
                     Op::Memset | Op::Memcpy | Op::Memmove | Op::Icmp => {}
                     Op::PtrAdd => {
-                        let next = match (offset, signed_constant(func, data.args[1])) {
+                        let next = match (offset, func.i64_constant(data.args[1])) {
                             (ArrayOffset::Constant(before), Some(more)) => {
                                 before.checked_add(more).map_or(ArrayOffset::Variable, ArrayOffset::Constant)
                             }
@@ -249,19 +249,9 @@ fn is_copy(func: &Function, users: &SecondaryMap<Value, Vec<Inst>>, inst: Inst) 
     }
 }
 
-/// Value of an integer constant, sign-extended.
-pub(super) fn signed_constant(func: &Function, value: Value) -> Option<i64> {
-    let Some(&Constant::Scalar(scalar, bits)) = func.constant(value) else { return None };
-    let unused = 128u32.checked_sub(scalar.bits()).filter(|_| scalar.is_int())?;
-    i64::try_from((bits as i128) << unused >> unused).ok()
-}
-
 /// Constant size in bytes of a copy or fill.
 pub(super) fn transfer_bytes(func: &Function, inst: Inst) -> Option<u64> {
-    match func.constant(func.inst(inst).args[2])? {
-        &Constant::Scalar(scalar, bits) if scalar.is_int() => u64::try_from(bits).ok(),
-        _ => None,
-    }
+    u64::try_from(func.unsigned_constant(func.inst(inst).args[2])?).ok()
 }
 
 /// Known alignment of an address's offset in its array.

@@ -17,7 +17,7 @@ use crate::scalar_replacement::memory::MemoryTable;
 use heddle_analysis::ControlTables;
 use heddle_ir::inst::InstData;
 use heddle_ir::words::Flag;
-use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Value};
+use heddle_ir::{Block, Function, Inst, Op, Scalar, Space, Value};
 
 /// Plain access of a loop.
 #[derive(Clone, Debug)]
@@ -103,7 +103,7 @@ fn step_of(func: &Function, row_loop: &RowLoop, address: &AddressSum) -> Option<
     let induction = |value: Value| row_loop.inductions.iter().find(|it| it.value == value);
     let mut all = match is_invariant(address.root) {
         true => 0,
-        false => constant(func, induction(address.root).filter(|it| it.is_pointer)?.step)?,
+        false => func.i64_constant(induction(address.root).filter(|it| it.is_pointer)?.step)?,
     };
     for &(term, factor) in &address.terms {
         if is_invariant(term.value) {
@@ -119,15 +119,9 @@ fn step_of(func: &Function, row_loop: &RowLoop, address: &AddressSum) -> Option<
         if func.value_type(term.value).scalar().bits() < 64 && !flags.has(promised) {
             return None;
         }
-        all = all.checked_add(factor.checked_mul(constant(func, induction.step)?)?)?;
+        all = all.checked_add(factor.checked_mul(func.i64_constant(induction.step)?)?)?;
     }
     Some(all)
-}
-
-fn constant(func: &Function, value: Value) -> Option<i64> {
-    let Constant::Scalar(scalar, bits) = func.constant(value)? else { return None };
-    let unused = 128 - scalar.bits();
-    i64::try_from((bits << unused) as i128 >> unused).ok()
 }
 
 /// Removes candidates that must not move. Returns the rows, and the comparisons that let them move.

@@ -273,10 +273,7 @@ fn entry(func: &Function, inst: Inst) -> Option<MemoryEntry> {
             MemoryEffect::Store { address: address()?, ty: func.value_type(value), value }
         }
         Op::Memset | Op::Memcpy | Op::Memmove => {
-            let bytes = match func.constant(data.args[2]) {
-                Some(&Constant::Scalar(_, bits)) => u64::try_from(bits).ok(),
-                _ => None,
-            };
+            let bytes = func.unsigned_constant(data.args[2]).and_then(|bytes| u64::try_from(bytes).ok());
             MemoryEffect::Fill { address: address()?, bytes }
         }
         op => match op.info().effect {

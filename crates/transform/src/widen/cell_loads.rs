@@ -13,7 +13,7 @@ use heddle_analysis::{Divergence, LaneParts, Shape};
 use heddle_ir::ops::Effect;
 use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::words::{Flag, Flags};
-use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Value};
+use heddle_ir::{Block, Function, Inst, Op, Scalar, Value};
 
 /// Maximum distance of a cell in bytes, which keeps differences free of overflow.
 const MAX_PLACE: i64 = 1 << 40;
@@ -192,13 +192,7 @@ impl<'a> CellFinder<'a> {
     /// Index that an address divides or masks, of which too few low bits are known. Lanes step from its scalar.
     fn residue_index(&self, value: Value, depth: usize) -> Option<ResidueIndex> {
         let data = self.func.inst(self.func.def_inst(value)?);
-        let number = |at: usize| match data.args.get(at).and_then(|&arg| self.func.constant(arg)) {
-            Some(&Constant::Scalar(scalar, bits)) => {
-                let unused = 128 - scalar.bits();
-                Some((bits as i128) << unused >> unused)
-            }
-            _ => None,
-        };
+        let number = |at: usize| self.func.signed_constant(*data.args.get(at)?);
         let bits = match (data.op, number(1)) {
             (Op::Lshr | Op::Ashr, Some(shift)) => u32::try_from(shift).ok(),
             (Op::And | Op::Xor | Op::Or, Some(mask)) if mask >= 0 => Some(128 - mask.leading_zeros()),

@@ -310,13 +310,7 @@ impl RepSolver<'_> {
             let [a, b] = [operands[0], operands[1]];
             self.scalar_rep(std::array::from_fn(|at| op(a[at], b[at])), scalar)
         };
-        let number = |at: usize| {
-            let Some(&Constant::Scalar(scalar, bits)) = self.func.constant(data.args[at]) else {
-                return None;
-            };
-            let unused = 128 - scalar.bits();
-            Some((bits as i128) << unused >> unused)
-        };
+        let number = |at: usize| self.func.signed_constant(data.args[at]);
         let from = self.func.value_type(data.args[0]).scalar();
         Some(match data.op {
             Op::Add => each(i128::wrapping_add),
