@@ -233,11 +233,11 @@ fn value_from<'m>(
     };
     let is_pointer = is_pointer(phi);
     let start = index.start;
-    let before_first = is_pointer.then(|| base_before_constant(phi.start, start, times, rewriter)).flatten();
+    let before_first = is_pointer.then(|| base_before(phi.start, start, times, rewriter)).flatten();
     // A start of `base + times * start` leaves the counter as the only thing that varies.
     let base = match start.bits() {
         Some(_) => before_first.unwrap_or(phi.start),
-        None if is_pointer => base_before(phi.start, start, times, rewriter)?,
+        None if is_pointer => before_first?,
         None if is_product(phi.start, start, times.bits()?) => rewriter.constant(BITS, 0),
         None => return None,
     };
@@ -255,22 +255,6 @@ fn value_from<'m>(
     })
 }
 
-/// Returns the base of an address `base + times * start` of a constant start.
-fn base_before_constant<'m>(
-    address: Val<'m>,
-    start: Val<'m>,
-    times: Val<'m>,
-    rewriter: &Rewriter<'m>,
-) -> Option<Val<'m>> {
-    if opcode_of(address)? != LLVMOpcode::LLVMGetElementPtr {
-        return None;
-    }
-    let (index, scale) = index_of(address, rewriter)?;
-    let passed = (index.bits()? as i64).checked_mul(scale)?;
-    let first = (start.bits()? as i64).checked_mul(times.bits()? as i64)?;
-    (passed == first).then(|| address.operand(0))
-}
-
 /// Returns the base of an address `base + times * start`.
 fn base_before<'m>(
     address: Val<'m>,
@@ -281,10 +265,17 @@ fn base_before<'m>(
     if opcode_of(address)? != LLVMOpcode::LLVMGetElementPtr {
         return None;
     }
-    let (index, scale) = index_of(address, rewriter)?;
-    let (scale, times) = (u128::try_from(scale).ok()?, times.bits()?);
-    let is_whole = scale > 0 && times % scale == 0;
-    (is_whole && is_product(index, start, times / scale)).then(|| address.operand(0))
+    let ((index, scale), times) = (index_of(address, rewriter)?, times.bits()?);
+    let has_passed = match (index.bits(), start.bits()) {
+        (Some(index), Some(start)) => {
+            (index as i64).checked_mul(scale)? == (start as i64).checked_mul(times as i64)?
+        }
+        _ => {
+            let scale = u128::try_from(scale).ok()?;
+            scale > 0 && times % scale == 0 && is_product(index, start, times / scale)
+        }
+    };
+    has_passed.then(|| address.operand(0))
 }
 
 /// True if a value is the product of a start and a constant.
