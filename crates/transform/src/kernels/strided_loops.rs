@@ -11,10 +11,12 @@
 //! Signed indices must not become negative. With `i₀` and the step not negative, and `n` at least a step below the end of the type, no
 //! lane wraps around: it continues only below `n`.
 
-use super::versions::IndexShape;
+use super::versions::{IndexShape, VersionBuilder};
+use crate::block_copier::BlockCopier;
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::Detail;
-use heddle_ir::words::IntPredicate;
-use heddle_ir::{Function, Inst, Op, Value};
+use heddle_ir::words::{Flag, Flags, IntPredicate};
+use heddle_ir::{Constant, Function, Inst, Op, Value};
 
 /// Index that advances by a uniform step: a φ of a start and the sum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +38,31 @@ pub(super) struct LoopDivision {
     /// `freeze` of the φ, where that is the dividend.
     pub(super) frozen: Option<Inst>,
     pub(super) by: Value,
+}
+
+/// Index of a loop in the fast version.
+#[derive(Clone, Copy)]
+pub(super) struct LoopRewrite {
+    index: LaneRecurrence,
+    is_signed: bool,
+    /// Start in each lane, and step.
+    start: Value,
+    step: Value,
+}
+
+/// Division of such an index in the fast version, with its divisor and the lane number.
+#[derive(Clone, Copy)]
+pub(super) struct DivisionRewrite {
+    division: LoopDivision,
+    by: Value,
+    lane: Value,
+}
+
+/// Indices of loops and their divisions in the fast version.
+#[derive(Default)]
+pub(super) struct StridedLoops {
+    pub(super) indices: Vec<LoopRewrite>,
+    pub(super) divisions: Vec<DivisionRewrite>,
 }
 
 impl LoopDivision {
@@ -115,5 +142,106 @@ impl LaneRecurrence {
             }
         }
         None
+    }
+}
+
+impl VersionBuilder<'_> {
+    /// Emits what the rewrites of divisions in loops need, and adds their conditions to others.
+    pub(super) fn add_loops(
+        &mut self,
+        divisions: &[LoopDivision],
+        conditions: &mut Option<Value>,
+    ) -> StridedLoops {
+        let mut found = StridedLoops::default();
+        for division in divisions {
+            let is_signed = |it: &LoopDivision| matches!(self.old.inst(it.inst).op, Op::Sdiv | Op::Srem);
+            let divides_signed = is_signed(division);
+            if found.indices.iter().all(|it| it.index != division.index) {
+                let is_signed = divisions.iter().any(|it| it.index == division.index && is_signed(it));
+                let (rewrite, holds) = self.loop_rewrite(division.index, is_signed);
+                *conditions = Some(self.and_frozen(*conditions, holds));
+                found.indices.push(rewrite);
+            }
+            let by = self.base(division.by);
+            let by = self.divisor(by, divides_signed);
+            let holds = self.is_multiple_of_lanes(by);
+            *conditions = Some(self.and_frozen(*conditions, holds));
+            let lane = self.lane(self.func.value_type(by).scalar());
+            found.divisions.push(DivisionRewrite { division: *division, by, lane });
+        }
+        found
+    }
+
+    /// Emits the start and the step of an index in the fast version, and the test that lane 0's index is a multiple of the lanes in each
+    /// iteration; that of signed divisions also tests that no index wraps around or is negative.
+    fn loop_rewrite(&mut self, index: LaneRecurrence, is_signed: bool) -> (LoopRewrite, Value) {
+        let (start, step) = (self.frozen_base(index.start), self.frozen_base(index.step));
+        let scalar = self.func.value_type(start).scalar();
+        let (starts, steps) = (self.is_multiple_of_lanes(start), self.is_multiple_of_lanes(step));
+        let mut holds = self.emit(Op::And, &[starts, steps], Flags::NONE);
+        if let Some(bound) = index.bound.filter(|_| is_signed) {
+            let bound = self.base(bound);
+            let zero = self.func.make_int(scalar, 0);
+            let end = scalar.bit_mask() / 2 - u128::from(self.lanes - 1);
+            let end = self.func.make_const(Constant::Scalar(scalar, end));
+            let last = self.emit(Op::Sub, &[end, step], Flags::NONE);
+            for (predicate, left, right) in [
+                (IntPredicate::Sge, start, zero),
+                (IntPredicate::Sge, step, zero),
+                (IntPredicate::Sle, start, last),
+                (IntPredicate::Sle, bound, last),
+            ] {
+                let one = self.compare(predicate, left, right);
+                holds = self.emit(Op::And, &[holds, one], Flags::NONE);
+            }
+        }
+        let lane = self.lane(scalar);
+        let start = self.emit(Op::Add, &[start, lane], Flags::NONE);
+        (LoopRewrite { index, is_signed, start, step }, holds)
+    }
+
+    /// Emits a division of lane 0's index before that of a copy. Returns values of the copy with their replacements.
+    pub(super) fn rewrite_division(
+        &mut self,
+        copier: &mut BlockCopier<'_>,
+        rewrite: &DivisionRewrite,
+    ) -> Vec<(Value, Value)> {
+        let &DivisionRewrite { division: LoopDivision { inst, index, frozen, .. }, by, lane } = rewrite;
+        let result_of = |inst| self.old.result(inst).expect("what is rewritten gives a value");
+        let [result, phi] = [inst, index.phi].map(result_of);
+        let frozen = frozen.map(result_of);
+        let [result, phi] = [result, phi].map(|value| copier.value(&mut self.func, value));
+        let frozen = frozen.map(|value| copier.value(&mut self.func, value));
+        let Some(copied) = self.func.def_inst(result) else { return Vec::new() };
+        let (op, origin) = (self.func.inst(copied).op, self.func.inst(copied).origin);
+        let mut builder = Builder::new(&mut self.func, InsertPoint::Before(copied));
+        builder.set_origin(origin);
+        let first = builder.op(Op::Sub, &[phi, lane]);
+        let mut value = builder.op(op, &[first, by]);
+        if matches!(op, Op::Urem | Op::Srem) {
+            value = builder.op_with(Op::Add, &[value, lane], Flags::of(&[Flag::Nuw, Flag::Nsw]));
+        }
+        // The index is not poison, so all its frozen copies are itself.
+        frozen.map(|frozen| (frozen, phi)).into_iter().chain([(result, value)]).collect()
+    }
+
+    /// Makes an index of a copy start and step as tested.
+    pub(super) fn rewrite_loop(&mut self, copier: &mut BlockCopier<'_>, rewrite: &LoopRewrite) {
+        let &LoopRewrite { index, is_signed, start, step } = rewrite;
+        let [phi, next] = [index.phi, index.next].map(|inst| {
+            let result = self.old.result(inst).expect("it gives a value");
+            let value = copier.value(&mut self.func, result);
+            (value, self.func.def_inst(value).expect("it was copied"))
+        });
+        // No lane wraps around where signed numbers are divided.
+        let flags = if is_signed { Flags::of(&[Flag::Nuw, Flag::Nsw]) } else { Flags::NONE };
+        let sum = self.func.inst_mut(next.1);
+        sum.args = [phi.0, step].into_iter().collect();
+        sum.flags = flags;
+        for arg in &mut self.func.inst_mut(phi.1).args {
+            if *arg != next.0 {
+                *arg = start;
+            }
+        }
     }
 }

@@ -16,7 +16,7 @@
 //!
 //! Each condition is frozen on its own: it is poison only where its operation is.
 
-use super::strided_loops::{LaneRecurrence, LoopDivision};
+use super::strided_loops::{LoopDivision, StridedLoops};
 use crate::block_copier::BlockCopier;
 use crate::widen::VersioningPolicy;
 use heddle_analysis::shape::Geometry;
@@ -428,29 +428,11 @@ fn is_low_mask_of(region: &Function, value: Value) -> bool {
     matches!(op, Some(Op::Add | Op::Sub | Op::Xor)) && is_low_mask(region, value)
 }
 
-/// Index of a loop in the fast version.
-#[derive(Clone, Copy)]
-struct LoopRewrite {
-    index: LaneRecurrence,
-    is_signed: bool,
-    /// Start in each lane, and step.
-    start: Value,
-    step: Value,
-}
-
-/// Division of such an index in the fast version, with its divisor and the lane number.
-#[derive(Clone, Copy)]
-struct DivisionRewrite {
-    division: LoopDivision,
-    by: Value,
-    lane: Value,
-}
-
-struct VersionBuilder<'a> {
-    old: &'a Function,
+pub(super) struct VersionBuilder<'a> {
+    pub(super) old: &'a Function,
     found: &'a RewriteCandidates,
-    lanes: u32,
-    func: Function,
+    pub(super) lanes: u32,
+    pub(super) func: Function,
     /// Block that tests the conditions.
     entry: Block,
     /// Values computed before the region: uniform ones, and lane 0's of strided ones.
@@ -501,83 +483,38 @@ impl<'a> VersionBuilder<'a> {
             let holds = self.condition(candidate);
             all = Some(self.and_frozen(all, holds));
         }
-        let mut loops: Vec<LoopRewrite> = Vec::new();
-        let mut rewritten_divisions: Vec<DivisionRewrite> = Vec::new();
-        for division in divisions {
-            let is_signed = |it: &LoopDivision| matches!(self.old.inst(it.inst).op, Op::Sdiv | Op::Srem);
-            let divides_signed = is_signed(division);
-            if loops.iter().all(|it| it.index != division.index) {
-                let is_signed = divisions.iter().any(|it| it.index == division.index && is_signed(it));
-                let (rewrite, holds) = self.loop_rewrite(division.index, is_signed);
-                all = Some(self.and_frozen(all, holds));
-                loops.push(rewrite);
-            }
-            let by = self.base(division.by);
-            let by = self.divisor(by, divides_signed);
-            let holds = self.is_multiple_of_lanes(by);
-            all = Some(self.and_frozen(all, holds));
-            let lane = self.lane(self.func.value_type(by).scalar());
-            rewritten_divisions.push(DivisionRewrite { division: *division, by, lane });
-        }
+        let loops = self.add_loops(divisions, &mut all);
         let rewritten: Vec<(Inst, Value)> =
             chosen.iter().map(|candidate| (candidate.inst, self.rewritten(candidate))).collect();
         let holds = all.unwrap_or_else(|| self.func.make_bool(true));
         // A frozen value may differ between lanes, so lane 0 decides.
         let holds = self.emit(Op::First, &[holds], Flags::NONE);
-        let fast = self.copy(blocks, &rewritten, &loops, &rewritten_divisions);
-        let slow = self.copy(blocks, &[], &[], &[]);
+        let fast = self.copy(blocks, &rewritten, &loops);
+        let slow = self.copy(blocks, &[], &StridedLoops::default());
         Builder::new(&mut self.func, InsertPoint::End(self.entry)).branch(holds, fast, slow);
         self.func
     }
 
     /// Freezes a condition and adds it to others.
-    fn and_frozen(&mut self, others: Option<Value>, holds: Value) -> Value {
+    pub(super) fn and_frozen(&mut self, others: Option<Value>, holds: Value) -> Value {
         let holds = self.emit(Op::Freeze, &[holds], Flags::NONE);
         others.map_or(holds, |others| self.emit(Op::And, &[others, holds], Flags::NONE))
     }
 
     /// Returns lane 0's value before the region, frozen.
-    fn frozen_base(&mut self, value: Value) -> Value {
+    pub(super) fn frozen_base(&mut self, value: Value) -> Value {
         let base = self.base(value);
         let frozen = self.emit(Op::Freeze, &[base], Flags::NONE);
         self.emit(Op::First, &[frozen], Flags::NONE)
     }
 
     /// Emits the test that a value is a multiple of the number of lanes, and not 0 if it is a divisor of at least 1.
-    fn is_multiple_of_lanes(&mut self, value: Value) -> Value {
+    pub(super) fn is_multiple_of_lanes(&mut self, value: Value) -> Value {
         let scalar = self.func.value_type(value).scalar();
         let bits = self.func.make_int(scalar, i128::from(self.lanes) - 1);
         let low = self.emit(Op::And, &[value, bits], Flags::NONE);
         let zero = self.func.make_int(scalar, 0);
         self.compare(IntPredicate::Eq, low, zero)
-    }
-
-    /// Emits the start and the step of an index in the fast version, and the test that lane 0's index is a multiple of the lanes in each
-    /// iteration; that of signed divisions also tests that no index wraps around or is negative.
-    fn loop_rewrite(&mut self, index: LaneRecurrence, is_signed: bool) -> (LoopRewrite, Value) {
-        let (start, step) = (self.frozen_base(index.start), self.frozen_base(index.step));
-        let scalar = self.func.value_type(start).scalar();
-        let (starts, steps) = (self.is_multiple_of_lanes(start), self.is_multiple_of_lanes(step));
-        let mut holds = self.emit(Op::And, &[starts, steps], Flags::NONE);
-        if let Some(bound) = index.bound.filter(|_| is_signed) {
-            let bound = self.base(bound);
-            let zero = self.func.make_int(scalar, 0);
-            let end = scalar.bit_mask() / 2 - u128::from(self.lanes - 1);
-            let end = self.func.make_const(Constant::Scalar(scalar, end));
-            let last = self.emit(Op::Sub, &[end, step], Flags::NONE);
-            for (predicate, left, right) in [
-                (IntPredicate::Sge, start, zero),
-                (IntPredicate::Sge, step, zero),
-                (IntPredicate::Sle, start, last),
-                (IntPredicate::Sle, bound, last),
-            ] {
-                let one = self.compare(predicate, left, right);
-                holds = self.emit(Op::And, &[holds, one], Flags::NONE);
-            }
-        }
-        let lane = self.lane(scalar);
-        let start = self.emit(Op::Add, &[start, lane], Flags::NONE);
-        (LoopRewrite { index, is_signed, start, step }, holds)
     }
 
     /// Computes the operands of conditions and rewritten operations before the region.
@@ -625,7 +562,7 @@ impl<'a> VersionBuilder<'a> {
     }
 
     /// Returns the value that represents `value` before the region.
-    fn base(&mut self, value: Value) -> Value {
+    pub(super) fn base(&mut self, value: Value) -> Value {
         match (self.bases[value], self.old.constant(value)) {
             (Some(base), _) => base,
             (None, Some(constant)) => self.func.make_const(constant.clone()),
@@ -660,7 +597,7 @@ impl<'a> VersionBuilder<'a> {
     }
 
     /// Returns a divisor that is replaced by 1 where the fast version does not divide by it.
-    fn divisor(&mut self, by: Value, is_signed: bool) -> Value {
+    pub(super) fn divisor(&mut self, by: Value, is_signed: bool) -> Value {
         if self.func.constant(by).is_some() {
             return by;
         }
@@ -684,12 +621,6 @@ impl<'a> VersionBuilder<'a> {
         let first = self.base(candidate.steps);
         let scalar = self.func.value_type(first).scalar();
         let reach = i128::from(self.lanes) - 1;
-        let aligned = |builder: &mut Self| {
-            let bits = builder.func.make_int(scalar, reach);
-            let low = builder.emit(Op::And, &[first, bits], Flags::NONE);
-            let zero = builder.func.make_int(scalar, 0);
-            builder.compare(IntPredicate::Eq, low, zero)
-        };
         let other = candidate.uniform.map(|uniform| self.base(uniform));
         match (candidate.rewrite, other) {
             (LaneRewrite::Extension { is_signed }, _) => self.is_below_end(first, is_signed),
@@ -716,17 +647,14 @@ impl<'a> VersionBuilder<'a> {
                 all
             }
             (LaneRewrite::Shift, Some(amount)) => {
-                let is_aligned = aligned(self);
+                let is_aligned = self.is_multiple_of_lanes(first);
                 let bits = self.func.make_int(scalar, self.lanes.trailing_zeros().into());
                 let drops = self.compare(IntPredicate::Uge, amount, bits);
                 self.emit(Op::And, &[is_aligned, drops], Flags::NONE)
             }
             (LaneRewrite::KeepsLanes | LaneRewrite::DropsLanes, Some(mask)) => {
-                let is_aligned = aligned(self);
-                let bits = self.func.make_int(scalar, reach);
-                let low = self.emit(Op::And, &[mask, bits], Flags::NONE);
-                let zero = self.func.make_int(scalar, 0);
-                let has_none = self.compare(IntPredicate::Eq, low, zero);
+                let is_aligned = self.is_multiple_of_lanes(first);
+                let has_none = self.is_multiple_of_lanes(mask);
                 self.emit(Op::And, &[is_aligned, has_none], Flags::NONE)
             }
             (LaneRewrite::LowBits, Some(mask)) => {
@@ -782,13 +710,7 @@ impl<'a> VersionBuilder<'a> {
     }
 
     /// Copies the region's blocks with these replacements. Returns the entry of the copy.
-    fn copy(
-        &mut self,
-        blocks: &[Block],
-        rewritten: &[(Inst, Value)],
-        loops: &[LoopRewrite],
-        divisions: &[DivisionRewrite],
-    ) -> Block {
+    fn copy(&mut self, blocks: &[Block], rewritten: &[(Inst, Value)], loops: &StridedLoops) -> Block {
         let mut copier = BlockCopier::new(self.old);
         for (&old, &new) in self.old.params().iter().zip(self.func.params().to_vec().iter()) {
             copier.set(&mut self.func, old, new);
@@ -799,7 +721,7 @@ impl<'a> VersionBuilder<'a> {
             let result = self.old.result(inst).expect("what is rewritten gives a value");
             instead.push((copier.value(&mut self.func, result), value));
         }
-        for rewrite in divisions {
+        for rewrite in &loops.divisions {
             for pair in self.rewrite_division(&mut copier, rewrite) {
                 if !instead.contains(&pair) {
                     instead.push(pair);
@@ -814,7 +736,7 @@ impl<'a> VersionBuilder<'a> {
         for &block in &copies {
             self.func.map_values_of_block(block, |value| replaced[value].unwrap_or(value));
         }
-        for rewrite in loops {
+        for rewrite in &loops.indices {
             self.rewrite_loop(&mut copier, rewrite);
         }
         for (from, _) in instead {
@@ -832,53 +754,8 @@ impl<'a> VersionBuilder<'a> {
         start
     }
 
-    /// Emits a division of lane 0's index before that of a copy. Returns values of the copy with their replacements.
-    fn rewrite_division(
-        &mut self,
-        copier: &mut BlockCopier<'_>,
-        rewrite: &DivisionRewrite,
-    ) -> Vec<(Value, Value)> {
-        let &DivisionRewrite { division: LoopDivision { inst, index, frozen, .. }, by, lane } = rewrite;
-        let result_of = |inst| self.old.result(inst).expect("what is rewritten gives a value");
-        let [result, phi] = [inst, index.phi].map(result_of);
-        let frozen = frozen.map(result_of);
-        let [result, phi] = [result, phi].map(|value| copier.value(&mut self.func, value));
-        let frozen = frozen.map(|value| copier.value(&mut self.func, value));
-        let Some(copied) = self.func.def_inst(result) else { return Vec::new() };
-        let (op, origin) = (self.func.inst(copied).op, self.func.inst(copied).origin);
-        let mut builder = Builder::new(&mut self.func, InsertPoint::Before(copied));
-        builder.set_origin(origin);
-        let first = builder.op(Op::Sub, &[phi, lane]);
-        let mut value = builder.op(op, &[first, by]);
-        if matches!(op, Op::Urem | Op::Srem) {
-            value = builder.op_with(Op::Add, &[value, lane], Flags::of(&[Flag::Nuw, Flag::Nsw]));
-        }
-        // The index is not poison, so all its frozen copies are itself.
-        frozen.map(|frozen| (frozen, phi)).into_iter().chain([(result, value)]).collect()
-    }
-
-    /// Makes an index of a copy start and step as tested.
-    fn rewrite_loop(&mut self, copier: &mut BlockCopier<'_>, rewrite: &LoopRewrite) {
-        let &LoopRewrite { index, is_signed, start, step } = rewrite;
-        let [phi, next] = [index.phi, index.next].map(|inst| {
-            let result = self.old.result(inst).expect("it gives a value");
-            let value = copier.value(&mut self.func, result);
-            (value, self.func.def_inst(value).expect("it was copied"))
-        });
-        // No lane wraps around where signed numbers are divided.
-        let flags = if is_signed { Flags::of(&[Flag::Nuw, Flag::Nsw]) } else { Flags::NONE };
-        let sum = self.func.inst_mut(next.1);
-        sum.args = [phi.0, step].into_iter().collect();
-        sum.flags = flags;
-        for arg in &mut self.func.inst_mut(phi.1).args {
-            if *arg != next.0 {
-                *arg = start;
-            }
-        }
-    }
-
     /// Emits the lane number along the first dimension.
-    fn lane(&mut self, scalar: Scalar) -> Value {
+    pub(super) fn lane(&mut self, scalar: Scalar) -> Value {
         let data = InstData::new(Op::Lane, [], Detail::Dimension(Some(0)));
         self.insert(data, scalar.into())
     }
@@ -888,11 +765,11 @@ impl<'a> VersionBuilder<'a> {
         Builder::new(&mut self.func, InsertPoint::End(self.entry)).value(data, is_written.then_some(to))
     }
 
-    fn emit(&mut self, op: Op, args: &[Value], flags: Flags) -> Value {
+    pub(super) fn emit(&mut self, op: Op, args: &[Value], flags: Flags) -> Value {
         Builder::new(&mut self.func, InsertPoint::End(self.entry)).op_with(op, args, flags)
     }
 
-    fn compare(&mut self, predicate: IntPredicate, a: Value, b: Value) -> Value {
+    pub(super) fn compare(&mut self, predicate: IntPredicate, a: Value, b: Value) -> Value {
         Builder::new(&mut self.func, InsertPoint::End(self.entry)).icmp(predicate, a, b)
     }
 }
