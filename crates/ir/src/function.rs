@@ -410,6 +410,27 @@ impl Function {
         }
     }
 
+    /// True for the address of an object: a parameter, a global or an `alloca`.
+    pub fn is_object(&self, value: Value) -> bool {
+        let is_defined = match self.value_def(value) {
+            ValueDef::Param(_) => true,
+            ValueDef::Const => matches!(self.constant(value), Some(Constant::Address(..))),
+            ValueDef::Result(inst, _) => self.inst(inst).op == Op::Alloca,
+            ValueDef::None => false,
+        };
+        is_defined && matches!(self.value_type(value), Type::Scalar(Scalar::Ptr(_)))
+    }
+
+    /// Removes the base hints of an instruction's accesses that `keeps` refuses.
+    pub fn retain_bases(&mut self, inst: Inst, keeps: impl Fn(&Function, Value) -> bool) {
+        let is_lost = |base: &Value| !keeps(self, *base);
+        let lost: SmallVec<[Value; 2]> =
+            self.inst(inst).accesses().filter_map(|access| access.base).filter(is_lost).collect();
+        for access in self.inst_mut(inst).accesses_mut().filter(|_| !lost.is_empty()) {
+            access.base = access.base.filter(|base| !lost.contains(base));
+        }
+    }
+
     /// Returns the constant of a constant value.
     pub fn constant(&self, value: Value) -> Option<&Constant> {
         match self.values.get(value)?.def {

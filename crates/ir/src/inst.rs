@@ -209,13 +209,31 @@ impl InstData {
 
     /// The access of a memory operation; for a copy, the write.
     pub fn access(&self) -> Option<&Access> {
-        match &self.detail {
+        self.accesses().next()
+    }
+
+    /// The accesses of a memory operation; for a copy, the write, then the read.
+    pub fn accesses(&self) -> impl Iterator<Item = &Access> {
+        let [first, second] = match &self.detail {
             Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
-                Some(access)
+                [Some(access), None]
             }
-            Detail::Transfer(both) => Some(&both.0),
-            _ => None,
-        }
+            Detail::Transfer(both) => [Some(&both.0), Some(&both.1)],
+            _ => [None, None],
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// The accesses, which may change.
+    pub fn accesses_mut(&mut self) -> impl Iterator<Item = &mut Access> {
+        let [first, second] = match &mut self.detail {
+            Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
+                [Some(access), None]
+            }
+            Detail::Transfer(both) => [Some(&mut both.0), Some(&mut both.1)],
+            _ => [None, None],
+        };
+        first.into_iter().chain(second)
     }
 
     /// True if other lanes, brushes or devices observe the order of this access: it is atomic or volatile.
@@ -255,16 +273,8 @@ impl InstData {
         for arg in &mut self.args {
             *arg = map(*arg);
         }
-        let mut map_base = |access: &mut Access| access.base = access.base.map(&mut map);
-        match &mut self.detail {
-            Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
-                map_base(access);
-            }
-            Detail::Transfer(both) => {
-                map_base(&mut both.0);
-                map_base(&mut both.1);
-            }
-            _ => {}
+        for access in self.accesses_mut() {
+            access.base = access.base.map(&mut map);
         }
     }
 }

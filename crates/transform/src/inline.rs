@@ -21,10 +21,8 @@
 use heddle_analysis::divergence::callees_first;
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::function::{MetadataKind, Origin, OriginData};
-use heddle_ir::inst::Detail;
 use heddle_ir::module::{DeclaredShape, Signature};
-use heddle_ir::types::{Scalar, Type};
-use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Value, ValueDef};
+use heddle_ir::{Block, Function, Inst, Module, Op, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -241,7 +239,8 @@ fn inline_chosen(func: &mut Function, chosen: &[(Inst, &Function)]) {
     }
     let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
     for inst in insts {
-        forget_bases(func, inst);
+        // Arguments may be addresses within objects.
+        func.retain_bases(inst, Function::is_object);
     }
     func.remove_unused_callees();
 }
@@ -261,39 +260,6 @@ fn resolve_chains(func: &mut Function, replaced: &mut FxHashMap<Value, Value>) {
             last = func.make_poison(func.value_type(last));
         }
         replaced.extend(passed.drain(..).map(|value| (value, last)));
-    }
-}
-
-/// Removes bases that are no longer objects: parameters of callees whose arguments are addresses within objects.
-fn forget_bases(func: &mut Function, inst: Inst) {
-    let is_object = |func: &Function, base: Value| match func.value_def(base) {
-        ValueDef::Param(_) => true,
-        ValueDef::Const => matches!(func.constant(base), Some(Constant::Address(..))),
-        ValueDef::Result(inst, _) => func.inst(inst).op == Op::Alloca,
-        ValueDef::None => false,
-    };
-    let keep = |func: &Function, base: Option<Value>| {
-        base.filter(|&base| {
-            is_object(func, base) && matches!(func.value_type(base), Type::Scalar(Scalar::Ptr(_)))
-        })
-    };
-    let bases: [Option<Value>; 2] = match &func.inst(inst).detail {
-        Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
-            [access.base, None]
-        }
-        Detail::Transfer(both) => [both.0.base, both.1.base],
-        _ => return,
-    };
-    if bases == [None, None] {
-        return;
-    }
-    let [first, second] = bases.map(|base| keep(func, base));
-    match &mut func.inst_mut(inst).detail {
-        Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
-            access.base = first;
-        }
-        Detail::Transfer(both) => (both.0.base, both.1.base) = (first, second),
-        _ => {}
     }
 }
 

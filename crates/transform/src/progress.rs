@@ -36,7 +36,7 @@ use heddle_analysis::{Cfg, Cycle, CycleForest};
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::entity::SecondaryMap;
-use heddle_ir::inst::{Access, Detail, InstData, SwitchDetail};
+use heddle_ir::inst::{Detail, InstData, SwitchDetail};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::{IntPredicate, Rmw};
 use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op, Scalar, Space, Type, Value};
@@ -433,7 +433,11 @@ impl DispatchLoop<'_> {
                     let read = self.read(arg, block, inst, &mut loaded, &mut kept);
                     self.func.inst_mut(inst).args[index] = read;
                 }
-                self.forget_bases(inst, block);
+                let entry = self.entry;
+                self.func.retain_bases(inst, |func, base| {
+                    let at = func.def_inst(base).and_then(|object| func.layout.block_of(object));
+                    at.is_none_or(|at| at == entry || at == block)
+                });
                 // After all of the block's reads: it may read what it writes.
                 if self.func.inst(inst).op.is_terminator() {
                     self.store_phi_operands(block, inst, &mut loaded, &mut kept);
@@ -466,27 +470,6 @@ impl DispatchLoop<'_> {
             let slot = self.slot(value);
             Builder::new(self.func, InsertPoint::After(inst)).store(value, slot, 1);
         }
-    }
-
-    /// Removes base hints that name objects of other blocks.
-    fn forget_bases(&mut self, inst: Inst, block: Block) {
-        let mut data = self.func.inst(inst).clone();
-        let forget = |access: &mut Access| {
-            access.base = access.base.filter(|&base| {
-                self.block_defining(base).is_none_or(|block_defining| block_defining == block)
-            });
-        };
-        match &mut data.detail {
-            Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
-                forget(access)
-            }
-            Detail::Transfer(both) => {
-                forget(&mut both.0);
-                forget(&mut both.1);
-            }
-            _ => return,
-        }
-        *self.func.inst_mut(inst) = data;
     }
 
     /// Returns a value as a block reads it before an instruction.

@@ -4,7 +4,7 @@ use super::graph::{BlockGraph, NONE, NaturalLoops, VerifierDominators};
 use super::violation::{ViolationKind, ViolationLocation, ViolationSink};
 use crate::entity::Entity as _;
 use crate::function::Origin;
-use crate::inst::{Access, Detail, InstData};
+use crate::inst::{Detail, InstData};
 use crate::ops::Op;
 use crate::{Block, Function, Inst, Value, ValueDef};
 
@@ -150,18 +150,9 @@ fn targets(data: &InstData) -> &[Block] {
     if data.op.is_terminator() { data.targets() } else { &[] }
 }
 
-/// The accesses of an instruction; for a copy, the write, then the read.
-pub(super) fn accesses(data: &InstData) -> impl Iterator<Item = &Access> {
-    let read = match &data.detail {
-        Detail::Transfer(both) => Some(&both.1),
-        _ => None,
-    };
-    data.access().into_iter().chain(read)
-}
-
 /// The values that an instruction uses: operands and bases of accesses.
 pub(super) fn used(data: &InstData) -> impl Iterator<Item = Value> {
-    data.args.iter().copied().chain(accesses(data).filter_map(|access| access.base))
+    data.args.iter().copied().chain(data.accesses().filter_map(|access| access.base))
 }
 
 /// Checks that there is an entry without predecessors.

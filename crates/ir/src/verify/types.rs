@@ -1,6 +1,6 @@
 //! Rules for single instructions: operands, results, detail, flags and memory attributes.
 
-use super::structure::{PlacedInst, accesses};
+use super::structure::PlacedInst;
 use super::violation::{MAX_ALLOCA_BYTES, ViolationKind, ViolationLocation, ViolationSink};
 use crate::constant::Constant;
 use crate::entity::EntitySet;
@@ -215,13 +215,13 @@ fn check_memory(
     report: &mut ViolationSink,
 ) {
     let op = data.op;
-    for access in accesses(data) {
+    for access in data.accesses() {
         if !access.align.is_power_of_two() {
             report.at(location, ViolationKind::Align(access.align));
         }
         if let Some(base) = access.base
             && func.value_def(base) != ValueDef::None
-            && !is_object(func, base)
+            && !func.is_object(base)
         {
             report.at(location, ViolationKind::Base(base));
         }
@@ -264,17 +264,6 @@ fn check_memory(
         }
         _ => {}
     }
-}
-
-/// True if the value is the address of an object, not one inside of it.
-fn is_object(func: &Function, base: Value) -> bool {
-    let defined = match func.value_def(base) {
-        ValueDef::Param(_) => true,
-        ValueDef::Const => matches!(func.constant(base), Some(Constant::Address(..))),
-        ValueDef::Result(inst, _) => func.inst(inst).op == Op::Alloca,
-        ValueDef::None => false,
-    };
-    defined && matches!(func.value_type(base), Type::Scalar(Scalar::Ptr(_)))
 }
 
 fn check_atomic(

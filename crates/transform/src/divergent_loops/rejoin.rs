@@ -8,7 +8,7 @@
 
 use heddle_analysis::{Cfg, DominatorTree};
 use heddle_ir::entity::SecondaryMap;
-use heddle_ir::inst::{Access, Detail, InstData};
+use heddle_ir::inst::InstData;
 use heddle_ir::{Block, Function, Inst, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -62,33 +62,8 @@ pub(super) fn restore_dominance(func: &mut Function, rejoins: &[Rejoin]) {
             });
             func.inst_mut(inst).args[index] = through;
         }
-        let is_lost = |base: &Value| {
-            block_of_def(func, *base).is_some_and(|defined_in| !dominators.dominates(defined_in, block))
-        };
-        let lost: SmallVec<[Value; 2]> = bases(func.inst(inst)).filter(is_lost).collect();
-        if !lost.is_empty() {
-            drop_bases(func.inst_mut(inst), &lost);
-        }
-    }
-}
-
-/// Returns the base hints of an instruction's accesses.
-fn bases(data: &InstData) -> impl Iterator<Item = Value> {
-    let second = match &data.detail {
-        Detail::Transfer(both) => both.1.base,
-        _ => None,
-    };
-    data.access().and_then(|access| access.base).into_iter().chain(second)
-}
-
-fn drop_bases(data: &mut InstData, lost: &[Value]) {
-    let drop = |access: &mut Access| access.base = access.base.filter(|base| !lost.contains(base));
-    match &mut data.detail {
-        Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => drop(access),
-        Detail::Transfer(both) => {
-            drop(&mut both.0);
-            drop(&mut both.1);
-        }
-        _ => {}
+        func.retain_bases(inst, |func, base| {
+            block_of_def(func, base).is_none_or(|defined_in| dominators.dominates(defined_in, block))
+        });
     }
 }

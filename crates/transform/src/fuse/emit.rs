@@ -409,15 +409,8 @@ impl FusionEmitter<'_> {
         for arg in &mut data.args {
             *arg = self.current_value(*arg);
         }
-        match &mut data.detail {
-            Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
-                access.base = self.base(access.base);
-            }
-            Detail::Transfer(both) => {
-                both.0.base = self.base(both.0.base);
-                both.1.base = self.base(both.1.base);
-            }
-            _ => {}
+        for access in data.accesses_mut() {
+            access.base = self.base(access.base);
         }
         *self.func.inst_mut(inst) = data;
     }

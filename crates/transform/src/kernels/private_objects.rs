@@ -255,12 +255,7 @@ impl PrivateObjectUses {
     fn elements_of(&self, kernel: &Function, inst: Inst) -> Option<u64> {
         let data = kernel.inst(inst);
         let bytes = u64::try_from(kernel.unsigned_constant(data.args[2])?).ok()?;
-        let accesses: SmallVec<[&Access; 2]> = match &data.detail {
-            Detail::Access(access) => SmallVec::from_slice(&[access]),
-            Detail::Transfer(both) => SmallVec::from_slice(&[&both.0, &both.1]),
-            _ => return None,
-        };
-        let is_aligned = accesses.iter().zip(&data.args).all(|(access, &address)| {
+        let is_aligned = data.accesses().zip(&data.args).all(|(access, &address)| {
             access.atomic.is_none() && (!self.addresses.contains(address) || access.align >= self.element)
         });
         let is_simple = is_aligned && !data.flags.has(Flag::Volatile) && !data.is_total();

@@ -315,7 +315,9 @@ pub(super) fn make_region(
         .filter(|(value, _)| matches!(plan.slots[*value], Some(SpillSlot::PrivateObject(..))))
         .map(|&(value, _)| copier.value(&mut region.func, value))
         .collect();
-    forget_bases(&mut region.func, &moved);
+    for inst in region.func.blocks().flat_map(|block| region.func.block_insts(block)).collect::<Vec<_>>() {
+        region.func.retain_bases(inst, |func, base| func.is_object(base) && !moved.contains(&base));
+    }
     let cycles = ControlTables::new(&region.func).cycles;
     let has_loops = region.func.blocks().any(|block| cycles.innermost(block).is_some());
     KernelRegion {
@@ -351,31 +353,6 @@ fn reads_of(func: &Function, values: &[Value]) -> FxHashMap<Value, Vec<(Inst, us
         }
     }
     reads
-}
-
-/// Removes access bases that are no longer objects: those that were replaced.
-fn forget_bases(func: &mut Function, moved: &[Value]) {
-    let insts: Vec<Inst> = func.blocks().flat_map(|block| func.block_insts(block)).collect();
-    let is_base = |func: &Function, value: Value| match func.value_def(value) {
-        ValueDef::Param(_) => true,
-        ValueDef::Const => matches!(func.constant(value), Some(Constant::Address(..))),
-        ValueDef::Result(inst, _) => func.inst(inst).op == Op::Alloca && !moved.contains(&value),
-        ValueDef::None => false,
-    };
-    for inst in insts {
-        let mut data = func.inst(inst).clone();
-        let accesses = match &mut data.detail {
-            Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
-                vec![access]
-            }
-            Detail::Transfer(both) => vec![&mut both.0, &mut both.1],
-            _ => continue,
-        };
-        for access in accesses {
-            access.base = access.base.filter(|&base| is_base(func, base));
-        }
-        *func.inst_mut(inst) = data;
-    }
 }
 
 impl RegionBuilder<'_> {

@@ -5,7 +5,7 @@
 use super::uses::{ArrayUses, offset_align, transfer_bytes};
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::Access;
-use heddle_ir::{Detail, Function, Inst, Op, Scalar, Type, Value};
+use heddle_ir::{Function, Inst, Op, Scalar, Type, Value};
 
 /// Maximum number of element accesses on each side of a copy.
 const MAX_PIECES: usize = 64;
@@ -32,7 +32,7 @@ pub(super) fn split_transfers(func: &mut Function, uses: &ArrayUses) -> bool {
 fn pieces_of(func: &Function, uses: &ArrayUses, inst: Inst) -> Option<Vec<(u64, u32)>> {
     let bytes = transfer_bytes(func, inst)?;
     let data = func.inst(inst);
-    let sides = sides(&data.detail);
+    let sides = data.accesses().copied().collect::<Vec<_>>();
     if data.op == Op::Memset {
         let (array, ..) = uses.element_array(data.args[0])?;
         if data.args[0] == array.address && bytes == array.bytes {
@@ -61,19 +61,10 @@ fn pieces_of(func: &Function, uses: &ArrayUses, inst: Inst) -> Option<Vec<(u64, 
     Some(pieces)
 }
 
-/// Accesses of the address operands of a copy or fill.
-fn sides(detail: &Detail) -> Vec<Access> {
-    match detail {
-        Detail::Access(access) => vec![*access],
-        Detail::Transfer(both) => vec![both.0, both.1],
-        _ => Vec::new(),
-    }
-}
-
 /// Replaces a copy or fill by element accesses. All loads precede all stores.
 fn split(func: &mut Function, uses: &ArrayUses, inst: Inst, pieces: &[(u64, u32)]) {
     let data = func.inst(inst).clone();
-    let sides = sides(&data.detail);
+    let sides = data.accesses().copied().collect::<Vec<_>>();
     let mut builder = Builder::new(func, InsertPoint::Before(inst));
     builder.set_origin(data.origin);
     let mut values: Vec<Value> = Vec::with_capacity(pieces.len());

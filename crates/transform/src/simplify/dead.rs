@@ -4,7 +4,7 @@
 //! A horizontal without users is removed: it has no effect.
 
 use heddle_ir::entity::EntitySet;
-use heddle_ir::inst::{Access, Detail, InstData};
+use heddle_ir::inst::InstData;
 use heddle_ir::ops::{Effect, Op};
 use heddle_ir::{Constant, Function, Inst, Value};
 
@@ -22,7 +22,7 @@ pub fn remove_dead(func: &mut Function) -> bool {
     if !gone.is_empty() {
         let hints: Vec<Inst> =
             all().filter(|&inst| live.contains(inst) && func.inst(inst).access().is_some()).collect();
-        hints.into_iter().for_each(|inst| forget_bases(func.inst_mut(inst), &gone));
+        hints.into_iter().for_each(|inst| func.retain_bases(inst, |_, base| !gone.contains(base)));
     }
     for inst in dead {
         func.remove_inst(inst);
@@ -69,20 +69,6 @@ fn mark_live(
         if live.insert(inst) && passed.contains(inst) {
             late.push(inst);
         }
-    }
-}
-
-fn forget_bases(data: &mut InstData, gone: &EntitySet<Value>) {
-    let forget = |access: &mut Access| access.base = access.base.filter(|&base| !gone.contains(base));
-    match &mut data.detail {
-        Detail::Access(access) | Detail::Rmw(_, access) | Detail::CompareExchange(access, _) => {
-            forget(access)
-        }
-        Detail::Transfer(both) => {
-            forget(&mut both.0);
-            forget(&mut both.1);
-        }
-        _ => {}
     }
 }
 
