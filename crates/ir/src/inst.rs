@@ -199,6 +199,11 @@ impl InstData {
         blocks.iter().copied().zip(self.args.iter().copied())
     }
 
+    /// The value that a φ takes from a predecessor.
+    pub fn incoming_from(&self, pred: Block) -> Option<Value> {
+        self.incoming().find(|&(from, _)| from == pred).map(|(_, value)| value)
+    }
+
     /// The φ's value in lanes that do not enter its block.
     pub fn shadow(&self) -> Option<Value> {
         match &self.detail {

@@ -15,7 +15,7 @@ use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree};
 use heddle_ir::function::SourceLoc;
 use heddle_ir::ops::{InstFormat, Observed};
 use heddle_ir::types::MAX_DEFAULT_LANES;
-use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Type, Value};
+use heddle_ir::{Block, Function, Inst, Module, Op, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt;
 
@@ -166,10 +166,7 @@ fn estimate_loops_of(wide: &Function, calls: &CallTimes, target: &TargetInfo) ->
 
 /// Number of iterations of a loop that counts from one constant to another, if these are few.
 fn few_trips(func: &Function, header: Block, blocks: &[Block]) -> Option<u32> {
-    let number = |value: Value| match func.constant(value) {
-        Some(&Constant::Scalar(scalar, bits)) if scalar.is_int() => Some(bits),
-        _ => None,
-    };
+    let number = |value: Value| func.unsigned_constant(value);
     let trips = func.phis(header).find_map(|phi| {
         let incoming = || func.inst(phi).incoming();
         let first =

@@ -33,7 +33,7 @@ pub(crate) fn find_induction(
 ) -> Option<InductionVariable> {
     let value = func.result(phi)?;
     let phi = func.inst(phi);
-    let (_, init) = phi.incoming().find(|&(from, _)| from == preheader)?;
+    let init = phi.incoming_from(preheader)?;
     let (_, next) = phi.incoming().find(|&(from, _)| from != preheader)?;
     let data = func.inst(func.def_inst(next)?);
     let step = match (data.op, &data.args[..]) {

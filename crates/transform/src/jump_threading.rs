@@ -101,7 +101,7 @@ fn branch_of(func: &Function, block: Block) -> Option<(Value, [Block; 2])> {
 fn target_from(func: &Function, past: Block, condition: Value, from: Block) -> Option<usize> {
     let own = func.def_inst(condition).filter(|&inst| func.layout.block_of(inst) == Some(past));
     let condition = match own {
-        Some(phi) => func.inst(phi).incoming().find(|&(pred, _)| pred == from)?.1,
+        Some(phi) => func.inst(phi).incoming_from(from)?,
         None => condition,
     };
     if let Some(Constant::Scalar(_, bits)) = func.constant(condition) {
@@ -179,10 +179,10 @@ fn redirect(func: &mut Function, jump: ThreadedJump) {
     let ThreadedJump { from, slot, past, to } = jump;
     let operand = |func: &Function, value: Value| {
         let phi = func.def_inst(value).filter(|&inst| func.layout.block_of(inst) == Some(past))?;
-        func.inst(phi).incoming().find(|&(pred, _)| pred == from).map(|(_, value)| value)
+        func.inst(phi).incoming_from(from)
     };
     for phi in phis(func, to) {
-        let Some((_, value)) = func.inst(phi).incoming().find(|&(pred, _)| pred == past) else { continue };
+        let Some(value) = func.inst(phi).incoming_from(past) else { continue };
         let value = operand(func, value).unwrap_or(value);
         add_incoming(func, phi, from, value);
     }

@@ -509,8 +509,7 @@ impl DispatchLoop<'_> {
         for target in next {
             let phis: Vec<Inst> = self.func.phis(target).collect();
             for phi in phis {
-                let incoming = self.func.inst(phi).incoming().find(|&(from, _)| from == block);
-                let Some((_, value)) = incoming else { continue };
+                let Some(value) = self.func.inst(phi).incoming_from(block) else { continue };
                 let value = self.read(value, block, end, loaded, kept);
                 let slot = self.slot(self.func.results(phi)[0]);
                 writes.push((slot, value));

@@ -210,7 +210,7 @@ impl CodeEstimate<'_> {
             Some((phi, step)) => (phi, step, true),
             None => {
                 let phi = phi_of(counter)?;
-                let (_, next) = self.func.inst(phi).incoming().find(|(from, _)| *from == latch)?;
+                let next = self.func.inst(phi).incoming_from(latch)?;
                 (phi, step_of(next).filter(|(of, _)| *of == phi)?.1, false)
             }
         };

@@ -148,21 +148,20 @@ pub(super) fn rewrite(func: &mut Function, nest: &LoopNest) -> FlattenedNest {
     for (index, inner) in nest.inner.iter().enumerate() {
         for phi in phis(func, inner.header) {
             let ty = func.value_type(func.results(phi)[0]);
-            let incoming: Vec<(Block, Value)> = func.inst(phi).incoming().collect();
             let none = func.make_poison(ty);
-            let next = |_: &mut Function, edge: &FlattenEdge| {
-                (edge.next == NextState::Iterate(index + 1))
-                    .then(|| incoming_from(&incoming, edge.source))
-                    .flatten()
+            let next = |func: &mut Function, edge: &FlattenEdge| match edge.next {
+                NextState::Iterate(number) if number == index + 1 => {
+                    func.inst(phi).incoming_from(edge.source)
+                }
+                _ => None,
             };
             let carried = seams.carried(func, ty, none, next);
             set_incoming(func, phi, [(tests[index], carried)]);
         }
     }
     for phi in phis(func, nest.header) {
-        let incoming: Vec<(Block, Value)> = func.inst(phi).incoming().collect();
-        let from = |block: Block| incoming_from(&incoming, block);
-        let (Some(initial), Some(update)) = (from(nest.preheader), from(nest.latch)) else { continue };
+        let ends = [nest.preheader, nest.latch].map(|block| func.inst(phi).incoming_from(block));
+        let [Some(initial), Some(update)] = ends else { continue };
         if nest.passes_by {
             let ty = func.value_type(initial);
             let next =
@@ -181,10 +180,6 @@ pub(super) fn rewrite(func: &mut Function, nest: &LoopNest) -> FlattenedNest {
     }
     seams.leave(func, &targets);
     FlattenedNest { header, latch, edges }
-}
-
-fn incoming_from(incoming: &[(Block, Value)], source: Block) -> Option<Value> {
-    incoming.iter().find(|&&(from, _)| from == source).map(|&(_, value)| value)
 }
 
 /// Builder of φs at N and L.
@@ -238,12 +233,10 @@ impl MergePoints<'_> {
         let mut live_outs: Vec<(usize, Inst, Value)> = Vec::new();
         for (number, &target) in targets.iter().enumerate() {
             for phi in phis(func, target) {
-                let incoming: Vec<(Block, Value)> = func.inst(phi).incoming().collect();
                 let ty = func.value_type(func.results(phi)[0]);
-                let value = self.joined(func, ty, |_, edge| {
-                    (edge.next == NextState::Exit(number))
-                        .then(|| incoming_from(&incoming, edge.source))
-                        .flatten()
+                let value = self.joined(func, ty, |func, edge| match edge.next {
+                    NextState::Exit(exit) if exit == number => func.inst(phi).incoming_from(edge.source),
+                    _ => None,
                 });
                 live_outs.push((number, phi, value));
             }

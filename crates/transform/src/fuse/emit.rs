@@ -234,8 +234,7 @@ impl FusionEmitter<'_> {
         let are_together = ends[0] == ends[1];
         for phi in phis(self.func, join) {
             let data = self.func.inst(phi);
-            let of = |block| data.incoming().find(|&(from, _)| from == block).map(|(_, value)| value);
-            let [Some(left), Some(right)] = lasts.map(of) else { continue };
+            let [Some(left), Some(right)] = lasts.map(|block| data.incoming_from(block)) else { continue };
             let mut incoming: Vec<(Block, Value)> =
                 data.incoming().filter(|(from, _)| !lasts.contains(from)).collect();
             if are_together {

@@ -419,9 +419,8 @@ impl BranchPlanner<'_> {
             let ty = |phi: Inst| func.result(phi).map(|value| func.value_type(value));
             let score = |b: &Inst| {
                 let agreeing = func.inst(a).incoming().filter(|&(pred, x)| {
-                    let other =
-                        func.inst(*b).incoming().find(|(from, _)| counterpart.get(&pred) == Some(from));
-                    other.is_some_and(|(_, y)| self.have_same_value(x, y))
+                    let other = counterpart.get(&pred).and_then(|&from| func.inst(*b).incoming_from(from));
+                    other.is_some_and(|y| self.have_same_value(x, y))
                 });
                 if ty(a) == ty(*b) { agreeing.count() } else { 0 }
             };
@@ -606,9 +605,9 @@ impl FusionCost<'_, '_> {
         let planner = self.planner;
         let func = planner.func();
         for phi in func.phis(planner.branch.join) {
-            let of =
-                |block| func.inst(phi).incoming().find(|&(from, _)| from == block).map(|(_, value)| value);
-            let (Some(a), Some(b)) = (of(left), of(right)) else { continue };
+            let [Some(a), Some(b)] = [left, right].map(|block| func.inst(phi).incoming_from(block)) else {
+                continue;
+            };
             let machine = planner.context.machine;
             let select = machine.select(func.value_type(a));
             let is_chosen = planner.have_same_value(a, b) || self.selects.contains(&(a, b));

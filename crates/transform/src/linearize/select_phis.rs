@@ -107,7 +107,7 @@ impl PhiSelector<'_, '_> {
         }
         let sources = self.sources(func);
         if let Some(latch) = latch {
-            let back = func.inst(phi).incoming().find(|&(from, _)| from == latch).map(|(_, value)| value);
+            let back = func.inst(phi).incoming_from(latch);
             // The value of the φ itself is not needed for its edges.
             let JoinInputs { value, edges } = self.collect(func, &sources, |_, _| result);
             let edges = match edges.is_empty() {

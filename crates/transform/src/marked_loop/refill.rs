@@ -132,9 +132,6 @@ fn find_inner_exits(func: &mut Function, inner: &WaitingLoop) -> InnerExits {
             targets.push(to);
         }
     }
-    let incoming = |func: &Function, phi: Inst, from: Block| {
-        func.inst(phi).incoming().find(|&(it, _)| it == from).map(|(_, value)| value)
-    };
     let joined = targets.first().and_then(|&first| func.successors(first).first().copied());
     let only_jumps = |&target: &Block| {
         let Some(end) = func.first_non_phi(target) else { return false };
@@ -145,9 +142,9 @@ fn find_inner_exits(func: &mut Function, inner: &WaitingLoop) -> InnerExits {
         let mut reads = Vec::new();
         for phi in phis(func, join) {
             let resolve = |func: &Function, &(from, to): &(Block, Block)| {
-                let value = incoming(func, phi, to)?;
+                let value = func.inst(phi).incoming_from(to)?;
                 let inner_phi = func.def_inst(value).filter(|&it| func.layout.block_of(it) == Some(to));
-                inner_phi.map_or(Some(value), |it| incoming(func, it, from))
+                inner_phi.map_or(Some(value), |it| func.inst(it).incoming_from(from))
             };
             let values: Vec<_> = inner.exits.iter().map(|exit| resolve(func, exit)).collect();
             // The merged block gets a φ, like those of other exit blocks.
@@ -172,7 +169,7 @@ fn find_inner_exits(func: &mut Function, inner: &WaitingLoop) -> InnerExits {
     for (at, &target) in targets.iter().enumerate() {
         for phi in phis(func, target) {
             let values = (inner.exits.iter())
-                .map(|&(from, to)| (to == target).then(|| incoming(func, phi, from)).flatten());
+                .map(|&(from, to)| (to == target).then(|| func.inst(phi).incoming_from(from)).flatten());
             reads.push((at, phi, values.collect()));
         }
     }
@@ -302,9 +299,8 @@ fn refill(func: &mut Function, marked: &SpreadableLoop, counter: &LoopCounter, i
     for phi in phis(func, inner.header) {
         let value = func.results(phi)[0];
         let ty = func.value_type(value);
-        let incoming: Vec<(Block, Value)> = func.inst(phi).incoming().collect();
-        let from = |block| incoming.iter().find(|&&(from, _)| from == block).map(|&(_, value)| value);
-        let (Some(init), Some(next)) = (from(inner.preheader), from(inner.latch)) else { continue };
+        let ends = [inner.preheader, inner.latch].map(|block| func.inst(phi).incoming_from(block));
+        let [Some(init), Some(next)] = ends else { continue };
         let none = func.make_poison(ty);
         let mut builder = Builder::new(func, InsertPoint::End(entry));
         let entered = builder.phi(ty, &[(inner.preheader, init)], None);
@@ -373,7 +369,7 @@ fn refill(func: &mut Function, marked: &SpreadableLoop, counter: &LoopCounter, i
     func.map_values(|value| begun.get(&value).copied().unwrap_or(value));
     append_jump(func, out, exit);
     for phi in phis(func, exit) {
-        let Some((_, value)) = func.inst(phi).incoming().find(|&(from, _)| from == latch) else { continue };
+        let Some(value) = func.inst(phi).incoming_from(latch) else { continue };
         set_incoming(func, phi, [(out, value)]);
     }
     let mut reading = vec![entry, round, check, waiting];

@@ -102,9 +102,10 @@ impl<'f> StripWriter<'f> {
         for phi in phis(self.func, row_loop.header) {
             let value = self.func.results(phi)[0];
             let ty = self.func.value_type(value);
-            let incoming: Vec<(Block, Value)> = self.func.inst(phi).incoming().collect();
-            let [init, next] =
-                [row_loop.preheader, row_loop.latch].map(|block| incoming_of(&incoming, block));
+            let ends = [row_loop.preheader, row_loop.latch];
+            let [Some(init), Some(next)] = ends.map(|block| self.func.inst(phi).incoming_from(block)) else {
+                continue;
+            };
             let next_copy = self.copies.value(next);
             let mut builder = Builder::new(self.func, InsertPoint::End(start));
             let at_start = builder.phi(ty, &[(row_loop.preheader, init), (end, next_copy)], None);
@@ -239,15 +240,10 @@ impl<'f> StripWriter<'f> {
         builder.jump(row_loop.exit);
         retarget(self.func, row_loop.latch, row_loop.exit, rest_exit);
         for phi in phis(self.func, row_loop.exit) {
-            let incoming: Vec<(Block, Value)> = self.func.inst(phi).incoming().collect();
-            let value = incoming_of(&incoming, row_loop.latch);
+            let Some(value) = self.func.inst(phi).incoming_from(row_loop.latch) else { continue };
             set_incoming(self.func, phi, [(rest_exit, value), (strips_exit, self.copies.value(value))]);
         }
     }
-}
-
-fn incoming_of(incoming: &[(Block, Value)], block: Block) -> Value {
-    incoming.iter().find(|&&(from, _)| from == block).expect("a φ has a value for each predecessor").1
 }
 
 /// Copies the access of a row, for another element of it.

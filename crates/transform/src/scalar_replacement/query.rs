@@ -430,8 +430,7 @@ pub(super) fn translate_across(
         let phi = func.def_inst(value).filter(|&inst| func.layout.block_of(inst) == Some(to));
         let is_replaced = |&inst: &Inst| func.inst(inst).op == Op::Phi;
         let phi = phi.filter(is_replaced);
-        phi.and_then(|phi| func.inst(phi).incoming().find(|&(pred, _)| pred == from))
-            .map_or(value, |(_, value)| value)
+        phi.and_then(|phi| func.inst(phi).incoming_from(from)).unwrap_or(value)
     };
     Some(match query {
         ValueQuery::Load(address) => ValueQuery::Load(address.replaced(func, incoming)?),
