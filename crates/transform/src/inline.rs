@@ -201,16 +201,17 @@ fn matches_callee(caller: &Function, call: Inst, callee: &Function) -> bool {
         && callee.signature.results.len() == caller.results(call).len()
 }
 
-/// Replaces calls, given in layout order, by bodies.
-fn inline_chosen(func: &mut Function, chosen: &[(Inst, &Function)]) {
+/// Replaces calls, given in layout order, by bodies. Returns the calls in bodies, each with the index of the call that it came with.
+pub(crate) fn inline_chosen(func: &mut Function, chosen: &[(Inst, &Function)]) -> FxHashMap<Inst, usize> {
+    let mut calls = FxHashMap::default();
     if chosen.is_empty() {
-        return;
+        return calls;
     }
     let mut replaced: FxHashMap<Value, Value> = FxHashMap::default();
     // Last call of a block first, so that each instruction after a call moves only once.
     let mut ends: FxHashMap<Block, SmallVec<[Block; 2]>> = FxHashMap::default();
     let mut joined: Vec<Block> = Vec::new();
-    for &(call, callee) in chosen.iter().rev() {
+    for (number, &(call, callee)) in chosen.iter().enumerate().rev() {
         let block = func.layout.block_of(call).expect("a call stands in a block");
         let mut copy = BodyCopier {
             func,
@@ -218,8 +219,11 @@ fn inline_chosen(func: &mut Function, chosen: &[(Inst, &Function)]) {
             call,
             copier: BlockCopier::new(callee),
             origins: FxHashMap::default(),
+            calls: Vec::new(),
         };
-        match copy.inline(block, &mut replaced) {
+        let rest = copy.inline(block, &mut replaced);
+        calls.extend(copy.calls.into_iter().map(|call| (call, number)));
+        match rest {
             Some(rest) if !ends.contains_key(&block) => {
                 joined.extend_from_slice(func.successors(rest));
                 ends.insert(block, SmallVec::from_slice(&[rest]));
@@ -243,6 +247,7 @@ fn inline_chosen(func: &mut Function, chosen: &[(Inst, &Function)]) {
         func.retain_bases(inst, Function::is_object);
     }
     func.remove_unused_callees();
+    calls
 }
 
 /// Resolves chains of replacements. In unreachable code they may form a cycle, which becomes poison.
@@ -270,6 +275,8 @@ struct BodyCopier<'a> {
     call: Inst,
     copier: BlockCopier<'a>,
     origins: FxHashMap<Origin, Origin>,
+    /// Copied calls.
+    calls: Vec<Inst>,
 }
 
 impl BodyCopier<'_> {
@@ -282,8 +289,11 @@ impl BodyCopier<'_> {
             self.copier.bind(param, arg);
         }
         let blocks: Vec<Block> = self.callee.blocks().collect();
-        let is_straight = blocks.len() == 1;
-        let rest = (!is_straight).then(|| self.split_after_call(block));
+        let returns = |&block: &Block| {
+            self.callee.terminator(block).is_some_and(|it| self.callee.inst(it).op == Op::Ret)
+        };
+        let is_straight = blocks.len() == 1 && returns(&blocks[0]);
+        let rest = (!is_straight).then(|| move_rest(self.func, self.call));
         let mut last = block;
         let mut copies: Vec<Inst> = Vec::new();
         for &source in blocks.iter().filter(|_| !is_straight) {
@@ -328,21 +338,12 @@ impl BodyCopier<'_> {
                     let ty = self.func.value_type(result);
                     Builder::new(self.func, InsertPoint::Start(rest)).phi(ty, &incoming, None)
                 }
-                _ => returned.first().map_or(result, |(_, values)| values[index]),
+                _ => match returned.first() {
+                    Some((_, values)) => values[index],
+                    None => self.func.make_poison(self.func.value_type(result)),
+                },
             };
             replaced.insert(result, value);
-        }
-        rest
-    }
-
-    /// Splits a block after the call.
-    fn split_after_call(&mut self, block: Block) -> Block {
-        let rest = self.func.insert_block_after(block);
-        let mut next = self.func.layout.next_inst(self.call);
-        while let Some(inst) = next {
-            next = self.func.layout.next_inst(inst);
-            self.func.layout.remove_inst(inst);
-            self.func.layout.append_inst(inst, rest);
         }
         rest
     }
@@ -352,6 +353,7 @@ impl BodyCopier<'_> {
         let data = self.callee.inst(inst);
         let (is_object, origin) = (data.op == Op::Alloca, self.origin(data.origin));
         let copy = self.copier.make_with_origin(self.func, inst, origin);
+        self.calls.extend((data.op == Op::Call).then_some(copy));
         match to {
             _ if is_object => {
                 let entry = self.func.entry();
@@ -384,6 +386,29 @@ impl BodyCopier<'_> {
         self.origins.insert(origin, known);
         known
     }
+}
+
+/// Splits a block after an instruction. Returns the new block, which holds the instructions after it.
+pub(crate) fn split_after(func: &mut Function, inst: Inst) -> Block {
+    let before = func.layout.block_of(inst).expect("the instruction stands in a block");
+    let after = move_rest(func, inst);
+    let mut successors = func.successors(after).to_vec();
+    successors.sort_unstable();
+    successors.dedup();
+    let replacement = FxHashMap::from_iter([(before, SmallVec::from_slice(&[after]))]);
+    successors.into_iter().for_each(|successor| replace_predecessors(func, successor, &replacement));
+    after
+}
+
+/// Moves the instructions after this one to a new block. The caller updates the φs of its successors.
+fn move_rest(func: &mut Function, inst: Inst) -> Block {
+    let before = func.layout.block_of(inst).expect("the instruction stands in a block");
+    let rest = func.insert_block_after(before);
+    while let Some(next) = func.layout.next_inst(inst) {
+        func.layout.remove_inst(next);
+        func.layout.append_inst(next, rest);
+    }
+    rest
 }
 
 #[cfg(test)]

@@ -27,8 +27,7 @@
 //! what it read (`cmpxchg` of the value just read) does not wait: some lane leaves it in each iteration.
 
 use crate::edges::append_jump;
-use crate::inline::inline_calls;
-use crate::kernels::split_after;
+use crate::inline::{inline_calls, split_after};
 use crate::meeting_points::{MeetingPoints, is_meeting_point};
 use crate::specialize::sequential_functions;
 use crate::widen::{Remark, RemarkKind};

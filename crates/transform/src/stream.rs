@@ -67,7 +67,7 @@ fn stream(func: &mut Function, inst: Inst) {
         *func.inst_mut(inst) = data;
         return;
     }
-    let after = crate::kernels::split_after(func, inst);
+    let after = crate::inline::split_after(func, inst);
     let before = func.layout.block_of(inst).expect("the store stands in a block");
     let [streamed, cached]: [Block; 2] = [(); 2].map(|()| func.insert_block_after(before));
     let mut builder = Builder::new(func, InsertPoint::Before(inst));

@@ -13,7 +13,8 @@
 //!
 //! Blocks reachable from several barriers belong to several states. No barrier is added, so states may share code.
 
-use super::inline::{is_group_barrier, split_after};
+use super::inline::is_group_barrier;
+use crate::inline::split_after;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::InstData;
 use heddle_ir::{Block, Function, Inst, Op};

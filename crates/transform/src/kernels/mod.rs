@@ -48,7 +48,6 @@ mod exit_plan;
 mod vector_dimension;
 mod versions;
 
-pub(crate) use inline::split_after;
 pub use launch_params::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN, MAX_WORK_ITEMS};
 pub(crate) use private_objects::{array_remark, users_of};
 pub use vector_dimension::{AxisOrder, VectorDimension, vector_dimension};
