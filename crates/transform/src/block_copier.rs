@@ -1,4 +1,4 @@
-//! Copies blocks and instructions of one function into another.
+//! Copies blocks and instructions of one function into another, or within a function.
 
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::function::Origin;
@@ -11,6 +11,9 @@ pub(crate) struct BlockCopier<'a> {
     from: &'a Function,
     values: SecondaryMap<Value, Option<Value>>,
     blocks: SecondaryMap<Block, Option<Block>>,
+    insts: SecondaryMap<Inst, Option<Inst>>,
+    /// True if the destination is the function itself: what is not copied stands for itself.
+    is_within: bool,
 }
 
 impl<'a> BlockCopier<'a> {
@@ -20,7 +23,17 @@ impl<'a> BlockCopier<'a> {
             from,
             values: SecondaryMap::with_len(from.value_count()),
             blocks: SecondaryMap::with_len(from.block_count()),
+            insts: SecondaryMap::new(),
+            is_within: false,
         }
+    }
+
+    /// Appends copies of blocks to the function. Edges among them lead to copies, edges out of them to the original targets. `from` is
+    /// the function as it is before.
+    pub(crate) fn within(from: &'a Function, into: &mut Function, blocks: &[Block]) -> BlockCopier<'a> {
+        let mut copier = BlockCopier { is_within: true, ..BlockCopier::new(from) };
+        copier.copy_blocks(into, blocks);
+        copier
     }
 
     /// Maps a source value to a value of the destination, which takes over its source name.
@@ -44,10 +57,25 @@ impl<'a> BlockCopier<'a> {
         self.blocks[block]
     }
 
+    /// Returns the copy of a block, or the block itself if it was not copied.
+    pub(crate) fn block_or_self(&self, block: Block) -> Block {
+        self.blocks[block].unwrap_or(block)
+    }
+
+    /// Returns the copy of an instruction, or the instruction itself if it was not copied.
+    pub(crate) fn inst_or_self(&self, inst: Inst) -> Inst {
+        self.insts[inst].unwrap_or(inst)
+    }
+
+    /// Returns the copy of a value, or the value itself if it was not copied.
+    pub(crate) fn value_or_self(&self, value: Value) -> Value {
+        self.values[value].unwrap_or(value)
+    }
+
     /// Returns the copy of a value. A value that was neither copied nor set is never read, so it becomes poison.
     pub(crate) fn value(&mut self, into: &mut Function, value: Value) -> Value {
-        if let Some(known) = self.values[value] {
-            return known;
+        if self.is_within || self.values[value].is_some() {
+            return self.value_or_self(value);
         }
         let copy = match self.from.constant(value) {
             Some(constant) => into.make_const(constant.clone()),
@@ -85,7 +113,7 @@ impl<'a> BlockCopier<'a> {
             data = InstData { flags: data.flags, origin: data.origin, ..InstData::phi(kept, data.shadow()) };
         }
         for target in data.targets_mut() {
-            *target = self.blocks[*target].unwrap_or(*target);
+            *target = self.block_or_self(*target);
         }
         data.map_values(|value| self.value(into, value));
         *into.inst_mut(copy) = data;
@@ -122,6 +150,7 @@ impl<'a> BlockCopier<'a> {
         let results = self.from.results(inst);
         let types: SmallVec<[Type; 2]> = results.iter().map(|&value| self.from.value_type(value)).collect();
         let copy = into.make_inst(data, &types);
+        self.insts[inst] = Some(copy);
         for (index, &old) in results.iter().enumerate() {
             let new = into.results(copy)[index];
             self.set(into, old, new);

@@ -28,7 +28,6 @@ pub mod jump_threading;
 pub mod tidy;
 pub mod widen;
 
-mod block_copies;
 mod edges;
 mod block_copier;
 mod induction;

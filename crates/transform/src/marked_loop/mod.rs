@@ -26,7 +26,7 @@ mod reduction;
 mod refill;
 mod refusal;
 
-use crate::block_copies::copy_blocks;
+use crate::block_copier::BlockCopier;
 use crate::edges::{phis, set_incoming};
 use crate::induction::{
     InductionVariable, LoopCounter, find_counter, find_induction, is_invariant, resize, trip_count,
@@ -307,7 +307,8 @@ impl<'f> LoopSpreader<'f> {
 
         // The remainder copies the loop before it changes.
         let objects = copy_objects(self.func, &self.marked.inside);
-        let copy = copy_blocks(self.func, &blocks);
+        let original = self.func.clone();
+        let copy = BlockCopier::within(&original, self.func, &blocks);
         let join = self.func.append_block();
 
         // Full brushes.
@@ -410,26 +411,26 @@ impl<'f> LoopSpreader<'f> {
                 HeaderPhiKind::Induction { .. } => Self::at_iteration(&mut builder, header_phi, number),
                 HeaderPhiKind::Reduction { .. } => before[&header_phi.next],
             };
-            entry_values.insert(copy.value(header_phi.value), value);
+            entry_values.insert(copy.value_or_self(header_phi.value), value);
         }
         let has_one = builder.icmp(IntPredicate::Ult, self.lane, self.remainder);
-        builder.branch(has_one, copy.block(header), join);
-        for phi in phis(self.func, copy.block(header)) {
+        builder.branch(has_one, copy.block_or_self(header), join);
+        for phi in phis(self.func, copy.block_or_self(header)) {
             self.func.remove_inst(phi);
         }
-        let copied: Vec<Block> = blocks.iter().map(|&block| copy.block(block)).collect();
+        let copied: Vec<Block> = blocks.iter().map(|&block| copy.block_or_self(block)).collect();
         for &block in &copied {
             self.func.map_values_of_block(block, |value| entry_values.get(&value).copied().unwrap_or(value));
         }
-        let end_of_copy = self.func.terminator(copy.block(latch)).expect("a latch ends in a branch");
+        let end_of_copy = self.func.terminator(copy.block_or_self(latch)).expect("a latch ends in a branch");
         self.func.remove_inst(end_of_copy);
         let from_copy = |value: Value| {
-            let value = copy.value(value);
+            let value = copy.value_or_self(value);
             entry_values.get(&value).copied().unwrap_or(value)
         };
 
         // Partial results of all lanes.
-        let mut builder = Builder::new(self.func, InsertPoint::End(copy.block(latch)));
+        let mut builder = Builder::new(self.func, InsertPoint::End(copy.block_or_self(latch)));
         builder.set_origin(self.origin);
         builder.jump(join);
         builder.set_insert_point(InsertPoint::End(join));
@@ -439,7 +440,7 @@ impl<'f> LoopSpreader<'f> {
             let incoming = [
                 (remainder, before[&value]),
                 (remainder_entry, before[&value]),
-                (copy.block(latch), from_copy(value)),
+                (copy.block_or_self(latch), from_copy(value)),
             ];
             joined.insert(value, builder.phi(ty, &incoming, None));
         }

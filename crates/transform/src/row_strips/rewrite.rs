@@ -22,7 +22,7 @@
 
 use super::StripPlan;
 use super::accesses::{LoopAccess, OverlapCheck};
-use crate::block_copies::{BlockCopies, copy_blocks};
+use crate::block_copier::BlockCopier;
 use crate::edges::{add_incoming, phis, retarget, set_incoming};
 use crate::induction::trip_count;
 use crate::scalar_replacement::address::AddressSum;
@@ -35,14 +35,22 @@ use rustc_hash::FxHashMap;
 
 /// Strip-mines a loop. Returns the headers of the loops that it became.
 pub(super) fn strip_mine(func: &mut Function, plan: &StripPlan) -> Vec<Block> {
-    StripWriter::new(func, plan).write()
+    let row_loop = &plan.row_loop;
+    let end = func.terminator(row_loop.preheader).expect("a preheader ends in a jump");
+    for &inst in &row_loop.invariant {
+        func.layout.remove_inst(inst);
+        func.layout.insert_inst_before(inst, end);
+    }
+    let original = func.clone();
+    let copies = BlockCopier::within(&original, func, &row_loop.blocks);
+    StripWriter::new(func, plan, copies).write()
 }
 
 struct StripWriter<'f> {
     func: &'f mut Function,
     plan: &'f StripPlan,
     /// The copy of the loop that runs a strip.
-    copies: BlockCopies,
+    copies: BlockCopier<'f>,
     start: Block,
     end: Block,
     after: Block,
@@ -55,14 +63,8 @@ struct StripWriter<'f> {
 }
 
 impl<'f> StripWriter<'f> {
-    fn new(func: &'f mut Function, plan: &'f StripPlan) -> StripWriter<'f> {
+    fn new(func: &'f mut Function, plan: &'f StripPlan, copies: BlockCopier<'f>) -> StripWriter<'f> {
         let row_loop = &plan.row_loop;
-        let end = func.terminator(row_loop.preheader).expect("a preheader ends in a jump");
-        for &inst in &row_loop.invariant {
-            func.layout.remove_inst(inst);
-            func.layout.insert_inst_before(inst, end);
-        }
-        let copies = copy_blocks(func, &row_loop.blocks);
         let [start, end, after, rest] = [(); 4].map(|()| func.append_block());
         let jump = func.terminator(row_loop.preheader).expect("a preheader ends in a jump");
         func.remove_inst(jump);
@@ -82,7 +84,7 @@ impl<'f> StripWriter<'f> {
 
     fn write(mut self) -> Vec<Block> {
         let row_loop = &self.plan.row_loop;
-        let headers = [row_loop.header, self.copies.block(row_loop.header), self.start];
+        let headers = [row_loop.header, self.copies.block_or_self(row_loop.header), self.start];
         let started = self.write_header();
         self.write_inner_latch();
         self.write_strip_latch();
@@ -97,7 +99,7 @@ impl<'f> StripWriter<'f> {
     fn write_header(&mut self) -> FxHashMap<Value, Value> {
         let row_loop = &self.plan.row_loop;
         let (start, end, after) = (self.start, self.end, self.after);
-        let inner_latch = self.copies.block(row_loop.latch);
+        let inner_latch = self.copies.block_or_self(row_loop.latch);
         let mut started = FxHashMap::default();
         for phi in phis(self.func, row_loop.header) {
             let value = self.func.results(phi)[0];
@@ -106,11 +108,11 @@ impl<'f> StripWriter<'f> {
             let [Some(init), Some(next)] = ends.map(|block| self.func.inst(phi).incoming_from(block)) else {
                 continue;
             };
-            let next_copy = self.copies.value(next);
+            let next_copy = self.copies.value_or_self(next);
             let mut builder = Builder::new(self.func, InsertPoint::End(start));
             let at_start = builder.phi(ty, &[(row_loop.preheader, init), (end, next_copy)], None);
             started.insert(value, at_start);
-            let copy = self.func.def_inst(self.copies.value(value)).expect("a φ was copied");
+            let copy = self.func.def_inst(self.copies.value_or_self(value)).expect("a φ was copied");
             set_incoming(self.func, copy, [(start, at_start), (inner_latch, next_copy)]);
             let mut builder = Builder::new(self.func, InsertPoint::End(self.rest));
             let at_rest = builder.phi(ty, &[(row_loop.preheader, init), (after, next_copy)], None);
@@ -123,7 +125,8 @@ impl<'f> StripWriter<'f> {
     /// Counts the iterations of a strip.
     fn write_inner_latch(&mut self) {
         let row_loop = &self.plan.row_loop;
-        let (header, latch) = (self.copies.block(row_loop.header), self.copies.block(row_loop.latch));
+        let (header, latch) =
+            (self.copies.block_or_self(row_loop.header), self.copies.block_or_self(row_loop.latch));
         let branch = self.func.terminator(latch).expect("a latch ends in a branch");
         self.func.remove_inst(branch);
         let zero = self.func.make_int(Scalar::I64, 0);
@@ -212,7 +215,7 @@ impl<'f> StripWriter<'f> {
 
     /// Lets the copied access of a row access its strip.
     fn access_strip(&mut self, row: &LoopAccess, strip: Value) {
-        let copy = self.copies.inst(row.inst);
+        let copy = self.copies.inst_or_self(row.inst);
         let mut builder = Builder::new(self.func, InsertPoint::Before(copy));
         let size = builder.int(Scalar::I64, row.bytes.into());
         let distance = builder.op_with(Op::Mul, &[self.index, size], Flags::of(&[Flag::Nuw, Flag::Nsw]));
@@ -241,7 +244,11 @@ impl<'f> StripWriter<'f> {
         retarget(self.func, row_loop.latch, row_loop.exit, rest_exit);
         for phi in phis(self.func, row_loop.exit) {
             let Some(value) = self.func.inst(phi).incoming_from(row_loop.latch) else { continue };
-            set_incoming(self.func, phi, [(rest_exit, value), (strips_exit, self.copies.value(value))]);
+            set_incoming(
+                self.func,
+                phi,
+                [(rest_exit, value), (strips_exit, self.copies.value_or_self(value))],
+            );
         }
     }
 }
