@@ -6,8 +6,9 @@
 
 use heddle_analysis::{Cfg, DominanceFrontier, DominatorTree};
 use heddle_ir::entity::SecondaryMap;
-use heddle_ir::inst::InstData;
+use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::{Block, Function, Inst, Type, Value};
+use std::collections::BTreeMap;
 
 use crate::edges::{prepend_phi, set_incoming};
 
@@ -21,12 +22,67 @@ pub(crate) struct SsaRepair<'a> {
     number: SecondaryMap<Block, u32>,
 }
 
-/// Use of a value: the block is the user's, or the predecessor for a φ operand.
+/// Position of a use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum UseSlot {
+    Operand(Inst, usize),
+    Shadow(Inst, usize),
+    Predicate,
+}
+
+/// Use of a value and the block where the value must be available: the predecessor for a φ operand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UseSite {
-    pub(crate) inst: Inst,
-    pub(crate) operand: usize,
     pub(crate) block: Block,
+    pub(crate) slot: UseSlot,
+}
+
+impl UseSite {
+    /// Replaces the used value.
+    pub(crate) fn set(self, func: &mut Function, value: Value) {
+        match self.slot {
+            UseSlot::Operand(inst, index) | UseSlot::Shadow(inst, index) => {
+                func.inst_mut(inst).args[index] = value;
+            }
+            UseSlot::Predicate => func.set_predicate(self.block, Some(value)),
+        }
+    }
+}
+
+/// Returns the uses in a block, in order.
+pub(crate) fn uses_in(func: &Function, block: Block) -> impl Iterator<Item = (Value, UseSite)> + '_ {
+    let predicate = func.predicate(block).map(|value| (value, UseSite { block, slot: UseSlot::Predicate }));
+    let operands = func.block_insts(block).flat_map(move |inst| {
+        let data = func.inst(inst);
+        let read = move |index| match &data.detail {
+            Detail::Phi(from) => match from.get(index) {
+                Some(&pred) => UseSite { block: pred, slot: UseSlot::Operand(inst, index) },
+                None => UseSite { block, slot: UseSlot::Shadow(inst, index) },
+            },
+            _ => UseSite { block, slot: UseSlot::Operand(inst, index) },
+        };
+        data.args.iter().enumerate().map(move |(index, &value)| (value, read(index)))
+    });
+    predicate.into_iter().chain(operands)
+}
+
+/// Returns the values, with their blocks, and their uses in `blocks` that the definitions do not dominate. `read_in` maps the block of a
+/// use to the one where the value is read.
+pub(crate) fn find_broken_uses(
+    func: &Function,
+    dominators: &DominatorTree,
+    blocks: impl IntoIterator<Item = Block>,
+    read_in: impl Fn(Block) -> Block,
+) -> BTreeMap<Value, (Block, Vec<UseSite>)> {
+    let mut broken: BTreeMap<Value, (Block, Vec<UseSite>)> = BTreeMap::new();
+    for (value, read) in blocks.into_iter().flat_map(|block| uses_in(func, block)) {
+        let read = UseSite { block: read_in(read.block), ..read };
+        let def_block = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
+        if let Some(def_block) = def_block.filter(|&above| !dominators.dominates(above, read.block)) {
+            broken.entry(value).or_insert_with(|| (def_block, Vec::new())).1.push(read);
+        }
+    }
+    broken
 }
 
 /// φ created by a repair.
@@ -76,11 +132,9 @@ impl<'a> SsaRepair<'a> {
         let blocks: Vec<Block> = definitions.iter().skip(1).map(|&(block, _)| block).collect();
         let joins = self.iterated_frontier(&blocks);
         let mut variable = self.variable_from(func, definitions, joins);
-        let names: Vec<Value> = reads.iter().map(|read| variable.read(func, read.block)).collect();
+        let names: Vec<Value> = reads.iter().map(|&read| variable.read_at(func, read)).collect();
         variable.finish(func);
-        for (read, name) in reads.iter().zip(names) {
-            func.inst_mut(read.inst).args[read.operand] = name;
-        }
+        reads.iter().zip(names).for_each(|(read, name)| read.set(func, name));
     }
 
     /// Creates a variable with one definition and these joins.
@@ -128,10 +182,13 @@ impl RepairVariable<'_> {
         self.value_of(func, site)
     }
 
-    /// Returns the variable's value before the φs of the block, for a shadow.
-    pub(crate) fn read_above(&mut self, func: &mut Function, block: Block) -> Value {
-        let above = self.repair.dominators.idom(block).unwrap_or(block);
-        self.read(func, above)
+    /// Returns the variable's value at a use; at a shadow, before the φs of its block.
+    pub(crate) fn read_at(&mut self, func: &mut Function, site: UseSite) -> Value {
+        let above = match site.slot {
+            UseSlot::Shadow(..) => self.repair.dominators.idom(site.block),
+            _ => None,
+        };
+        self.read(func, above.unwrap_or(site.block))
     }
 
     /// Fills in the operands of all φs created by uses, and returns the φs in creation order.

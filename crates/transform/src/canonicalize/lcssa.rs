@@ -12,30 +12,15 @@
 //! name objects and stay.
 
 use heddle_analysis::{Cfg, Cycle, CycleForest};
-use heddle_ir::{Block, Detail, Function, Inst, Value};
+use heddle_ir::{Block, Function, Value};
 use rustc_hash::FxHashMap;
 
 use crate::cfg_analyses::CfgAnalyses;
-use crate::ssa_repair::SsaRepair;
+use crate::ssa_repair::{SsaRepair, UseSite, UseSlot, uses_in};
 
 /// True if a block uses no value outside of the loop that defines it.
 pub(crate) fn is_block_closed(func: &Function, forest: &CycleForest, block: Block) -> bool {
-    uses(func, block).all(|(value, read)| escaped_loop(func, forest, value, read.block).is_none())
-}
-
-/// Position of a use.
-#[derive(Clone, Copy, Debug)]
-enum UseSlot {
-    Operand(Inst, usize),
-    Shadow(Inst, usize),
-    Predicate,
-}
-
-/// Use of a value and the block where the value must be available: the predecessor for a φ operand.
-#[derive(Clone, Copy, Debug)]
-struct EscapingUse {
-    block: Block,
-    slot: UseSlot,
+    uses_in(func, block).all(|(value, read)| escaped_loop(func, forest, value, read.block).is_none())
 }
 
 /// Establishes loop-closed SSA form.
@@ -58,25 +43,17 @@ pub(crate) fn close_loops(func: &mut Function, flow: &CfgAnalyses) {
             _ => repair.iterated_frontier(exits),
         };
         let mut variable = repair.variable(func, (block, value), exits.iter().copied().chain(joins));
-        let mut uses_of: FxHashMap<Value, Vec<EscapingUse>> = FxHashMap::default();
+        let mut uses_of: FxHashMap<Value, Vec<UseSite>> = FxHashMap::default();
         for read in uses {
-            let new = match read.slot {
-                UseSlot::Shadow(..) => variable.read_above(func, read.block),
-                _ => variable.read(func, read.block),
-            };
-            match read.slot {
-                UseSlot::Operand(inst, index) | UseSlot::Shadow(inst, index) => {
-                    func.inst_mut(inst).args[index] = new;
-                }
-                UseSlot::Predicate => func.set_predicate(read.block, Some(new)),
-            }
+            let new = variable.read_at(func, read);
+            read.set(func, new);
             uses_of.entry(new).or_default().push(read);
         }
         let made = variable.finish(func);
         for phi in &made {
             for (index, (pred, value)) in func.inst(phi.inst).incoming().enumerate() {
                 let slot = UseSlot::Operand(phi.inst, index);
-                uses_of.entry(value).or_default().push(EscapingUse { block: pred, slot });
+                uses_of.entry(value).or_default().push(UseSite { block: pred, slot });
             }
         }
         for phi in made.iter().rev() {
@@ -114,24 +91,6 @@ fn exits(cfg: &Cfg, forest: &CycleForest) -> Vec<Vec<Block>> {
     exits
 }
 
-/// Returns the uses in a block, in order.
-fn uses(func: &Function, block: Block) -> impl Iterator<Item = (Value, EscapingUse)> + '_ {
-    let predicate =
-        func.predicate(block).map(|value| (value, EscapingUse { block, slot: UseSlot::Predicate }));
-    let operands = func.block_insts(block).flat_map(move |inst| {
-        let data = func.inst(inst);
-        let read = move |index| match &data.detail {
-            Detail::Phi(from) => match from.get(index) {
-                Some(&pred) => EscapingUse { block: pred, slot: UseSlot::Operand(inst, index) },
-                None => EscapingUse { block, slot: UseSlot::Shadow(inst, index) },
-            },
-            _ => EscapingUse { block, slot: UseSlot::Operand(inst, index) },
-        };
-        data.args.iter().enumerate().map(move |(index, &value)| (value, read(index)))
-    });
-    predicate.into_iter().chain(operands)
-}
-
 /// Returns the innermost loop that defines a value, if a use in `block` is outside of it.
 fn escaped_loop(func: &Function, forest: &CycleForest, value: Value, block: Block) -> Option<Cycle> {
     let def_block = func.layout.block_of(func.def_inst(value)?)?;
@@ -141,9 +100,9 @@ fn escaped_loop(func: &Function, forest: &CycleForest, value: Value, block: Bloc
 }
 
 /// Returns the values used outside of the innermost loop that defines them, in order of definition.
-fn escaping_values(func: &Function, forest: &CycleForest) -> Vec<(Value, Block, u32, Vec<EscapingUse>)> {
-    let mut uses_of: FxHashMap<Value, Vec<EscapingUse>> = FxHashMap::default();
-    for (value, read) in func.blocks().flat_map(|block| uses(func, block)) {
+fn escaping_values(func: &Function, forest: &CycleForest) -> Vec<(Value, Block, u32, Vec<UseSite>)> {
+    let mut uses_of: FxHashMap<Value, Vec<UseSite>> = FxHashMap::default();
+    for (value, read) in func.blocks().flat_map(|block| uses_in(func, block)) {
         if escaped_loop(func, forest, value, read.block).is_some() {
             uses_of.entry(value).or_default().push(read);
         }

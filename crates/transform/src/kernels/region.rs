@@ -8,7 +8,7 @@ use super::continuations::ContinuationGraph;
 use super::exit_plan::exit_count;
 use super::spill_slots::{BRUSH_ALIGN, ExitFlag, SpillPlan, SpillSlot};
 use crate::block_copier::BlockCopier;
-use crate::ssa_repair::{RepairVariable, SsaRepair};
+use crate::ssa_repair::{RepairVariable, SsaRepair, UseSite, UseSlot, uses_in};
 use heddle_analysis::shape::Strides;
 use heddle_analysis::{Cfg, ControlTables, DominatorTree};
 use heddle_ir::builder::{Builder, InsertPoint};
@@ -246,14 +246,15 @@ pub(super) fn make_region(
         let Some(def_block) = def_block else { continue };
         let joins = repair.iterated_frontier(&[def_block]);
         let mut variable = repair.variable_from(&region.func, &[(entry, reloaded), (def_block, own)], joins);
-        for &(inst, index, block) in reads.get(&own).map_or(&[][..], Vec::as_slice) {
-            let is_phi = region.func.inst(inst).op == Op::Phi;
+        for &read in reads.get(&own).map_or(&[][..], Vec::as_slice) {
+            let is_phi =
+                matches!(read.slot, UseSlot::Operand(inst, _) if region.func.inst(inst).op == Op::Phi);
             let value_at_exit = match is_same {
                 true => reloaded,
-                false if !is_phi && block == def_block => own,
-                false => variable.read(&mut region.func, block),
+                false if !is_phi && read.block == def_block => own,
+                false => variable.read_at(&mut region.func, read),
             };
-            region.func.inst_mut(inst).args[index] = value_at_exit;
+            read.set(&mut region.func, value_at_exit);
         }
         variables.insert(value, variable);
     }
@@ -334,23 +335,11 @@ pub(super) fn make_region(
     }
 }
 
-/// Returns the uses of some values: instruction, operand index, and the block where the value must be available.
-fn reads_of(func: &Function, values: &[Value]) -> FxHashMap<Value, Vec<(Inst, usize, Block)>> {
-    let mut reads: FxHashMap<Value, Vec<(Inst, usize, Block)>> =
-        values.iter().map(|&value| (value, Vec::new())).collect();
-    if reads.is_empty() {
-        return reads;
-    }
-    for block in func.blocks() {
-        for inst in func.block_insts(block) {
-            let data = func.inst(inst);
-            for (index, arg) in data.args.iter().enumerate() {
-                if let Some(list) = reads.get_mut(arg) {
-                    let from = data.incoming().nth(index).map(|(pred, _)| pred);
-                    list.push((inst, index, from.unwrap_or(block)));
-                }
-            }
-        }
+/// Returns the uses of some values.
+fn reads_of(func: &Function, values: &[Value]) -> FxHashMap<Value, Vec<UseSite>> {
+    let mut reads: FxHashMap<Value, Vec<UseSite>> = values.iter().map(|&value| (value, Vec::new())).collect();
+    for (value, read) in func.blocks().filter(|_| !values.is_empty()).flat_map(|block| uses_in(func, block)) {
+        reads.entry(value).and_modify(|list| list.push(read));
     }
     reads
 }

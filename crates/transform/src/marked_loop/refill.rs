@@ -35,7 +35,7 @@ use super::{find_live_outs, find_outermost_loop, query, spread_loop};
 use crate::cfg_analyses::CfgAnalyses;
 use crate::edges::{append_jump, phis, retarget, set_incoming};
 use crate::induction::{LoopCounter, trip_count};
-use crate::ssa_repair::{SsaRepair, UseSite};
+use crate::ssa_repair::{SsaRepair, find_broken_uses};
 use heddle_analysis::shape::{Activation, Geometry};
 use heddle_analysis::{Cfg, ControlTables, Cycle, CycleForest, InitialShapes, divergence};
 use heddle_ir::builder::{Builder, InsertPoint};
@@ -44,7 +44,7 @@ use heddle_ir::function::Origin;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::Observed;
 use heddle_ir::words::{IntPredicate, Reduction};
-use heddle_ir::{Block, Diagnostic, Function, Inst, Op, Scalar, Type, Value, ValueDef};
+use heddle_ir::{Block, Diagnostic, Function, Inst, Op, Scalar, Type, Value};
 use std::collections::BTreeMap;
 
 /// Inner loop in which lanes wait for each other.
@@ -385,51 +385,17 @@ struct RefillBlocks {
     reading: Vec<Block>,
 }
 
-/// Returns the uses of values that are defined in the outer loop, where the definition no longer dominates because paused lanes skip it.
-fn find_broken_uses(
-    func: &Function,
-    flow: &CfgAnalyses,
-    marked: &SpreadableLoop,
-    inner: &WaitingLoop,
-    seams: &RefillBlocks,
-) -> BTreeMap<Value, Vec<UseSite>> {
-    let dominators = flow.dominators();
-    let mut broken: BTreeMap<Value, Vec<UseSite>> = BTreeMap::new();
-    let blocks = marked
-        .blocks
-        .iter()
-        .filter(|&&block| !seams.reading.contains(&block) && func.layout.is_placed(block));
-    for &block in blocks.chain(&seams.reading) {
-        for inst in func.block_insts(block) {
-            let data = func.inst(inst);
-            for (operand, &value) in data.args.iter().enumerate() {
-                let ValueDef::Result(definition, _) = func.value_def(value) else { continue };
-                let def_block = func.layout.block_of(definition);
-                let def_block =
-                    def_block.filter(|&it| marked.inside.contains(it) && !inner.blocks.contains(it));
-                let Some(def_block) = def_block else { continue };
-                let at = match data.op {
-                    Op::Phi => data.incoming().nth(operand).map_or(block, |(from, _)| from),
-                    _ => block,
-                };
-                if !dominators.dominates(def_block, at) {
-                    broken.entry(value).or_default().push(UseSite { inst, operand, block: at });
-                }
-            }
-        }
-    }
-    broken
-}
-
 /// Carries values around the outer loop for paused lanes.
 fn carry(func: &mut Function, marked: &SpreadableLoop, inner: &WaitingLoop, seams: RefillBlocks) {
     let flow = CfgAnalyses::new(func);
-    let broken = find_broken_uses(func, &flow, marked, inner, &seams);
+    let blocks = (marked.blocks.iter().copied())
+        .filter(|block| !seams.reading.contains(block) && func.layout.is_placed(*block))
+        .chain(seams.reading.iter().copied());
+    // Paused lanes skip the definitions.
+    let mut broken = find_broken_uses(func, flow.dominators(), blocks, |block| block);
+    broken.retain(|_, &mut (at, _)| marked.inside.contains(at) && !inner.blocks.contains(at));
     let repair = SsaRepair::new(&flow.cfg, flow.dominators());
-    for (value, reads) in broken {
-        let Some(def_block) = func.def_inst(value).and_then(|inst| func.layout.block_of(inst)) else {
-            continue;
-        };
+    for (value, (def_block, reads)) in broken {
         let none = func.make_poison(func.value_type(value));
         let definitions = [(seams.start, none), (def_block, value), (seams.done, none)];
         repair.rename(func, &definitions, &reads);
