@@ -34,6 +34,7 @@ pub mod block_index;
 pub mod cycles;
 
 pub mod liveness;
+pub mod range;
 pub mod exact;
 pub mod shape;
 
@@ -71,6 +72,7 @@ pub use lane_parts::LaneParts;
 pub use liveness::{LiveRange, LiveSets, Liveness};
 pub use nondivergence::region_of_nondivergence;
 pub use order::DepthFirstOrder;
+pub use range::{IntegerRange, result_range};
 pub use shape::{Activation, Fact, Shape, UniformityLevel};
 pub use sync_dependence::{ControlDivergence, InfluenceRegion, Join, SyncDependence};
 pub use uniform_operations::UniformOperations;

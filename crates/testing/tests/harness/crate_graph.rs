@@ -25,7 +25,7 @@ const RULES: &[Rule] = &[
     rule("interp", "heddle-interp", &["heddle-ir"]),
     rule("spirv", "heddle-spirv", &[]),
     rule("llvm", "heddle-llvm", &["heddle-ir", "heddle-spirv"]),
-    rule("ptx", "heddle-ptx", &["heddle-ir"]),
+    rule("ptx", "heddle-ptx", &["heddle-analysis", "heddle-ir"]),
     rule("transform", "heddle-transform", &["heddle-analysis", "heddle-ir"]),
     rule("math", "heddle-math", &["heddle-ir"]),
     rule("builtins", "heddle-builtins", &["heddle-ir", "heddle-llvm", "heddle-math", "heddle-spirv"]),

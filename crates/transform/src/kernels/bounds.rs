@@ -18,7 +18,7 @@
 
 use super::SMALL_LAUNCH;
 use super::launch_params::{GroupDescriptorField, LaunchParams, MAX_WORK_ITEMS};
-use heddle_analysis::Cfg;
+use heddle_analysis::{Cfg, IntegerRange, result_range};
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::inst::InstData;
@@ -198,32 +198,22 @@ impl UpperBounds {
     /// Returns the maximum of an instruction's exact result, before truncation to its type.
     fn result_bound(&self, func: &Function, inst: Inst, result: Value) -> Option<u128> {
         let data = func.inst(inst);
-        let of = |operand: usize| self.upper_bound(func, *data.args.get(operand)?);
-        let amount = || func.unsigned_constant(*data.args.get(1)?).filter(|&bits| bits < 64);
-        if data.is_total() {
+        let is_bounded = matches!(data.op, Op::Add | Op::Mul | Op::Shl | Op::Lshr | Op::And | Op::Udiv)
+            || matches!(data.op, Op::Urem | Op::Select | Op::Zext | Op::Trunc | Op::Sext);
+        if !is_bounded || data.is_total() {
             return None;
         }
-        match data.op {
-            // `nsw` with non-negative operands keeps the sum below the signed maximum.
-            Op::Add if data.flags.has(Flag::Nsw) => {
-                let [_, signed] = limits(func.value_type(result))?;
-                let (a, b) = (of(0)?, of(1)?);
-                (a <= signed && b <= signed).then_some((a + b).min(signed))
-            }
-            Op::Add => Some(of(0)? + of(1)?),
-            Op::Mul => of(0)?.checked_mul(of(1)?),
-            Op::Shl => Some(of(0)? << amount()?),
-            Op::Lshr => Some(of(0)? >> amount()?),
-            Op::And => of(0).into_iter().chain(of(1)).min(),
-            Op::Udiv => of(0),
-            Op::Urem => of(0).into_iter().chain(of(1).and_then(|by| by.checked_sub(1))).min(),
-            Op::Select => Some(of(1)?.max(of(2)?)),
-            Op::Zext | Op::Trunc => of(0),
-            Op::Sext => {
-                let [_, signed] = limits(func.value_type(data.args[0]))?;
-                of(0).filter(|&maximum| maximum <= signed)
-            }
-            _ => None,
+        let range_of = |value: Value| {
+            let maximum = i128::try_from(self.upper_bound(func, value)?).ok()?;
+            Some(IntegerRange::new(if func.constant(value).is_some() { maximum } else { 0 }, maximum))
+        };
+        let maximum = u128::try_from(result_range(func, inst, range_of)?.max).ok()?;
+        // `nsw` with non-negative operands keeps the sum below the signed maximum.
+        let [_, signed] = limits(func.value_type(result))?;
+        let is_positive = |&arg: &Value| self.upper_bound(func, arg).is_some_and(|maximum| maximum <= signed);
+        match data.op == Op::Add && data.flags.has(Flag::Nsw) {
+            true => data.args.iter().all(is_positive).then_some(maximum.min(signed)),
+            false => Some(maximum),
         }
     }
 }
