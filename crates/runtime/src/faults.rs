@@ -44,6 +44,8 @@ pub enum KernelFault {
     Assertion,
     /// Call through an address of no function.
     NoFunction,
+    /// Threads of a group wait at a barrier that the others never reach.
+    NoArrival,
     /// The launch took longer than `HEDDLE_WATCHDOG` allows.
     Timeout,
     /// Another group of the launch failed.
@@ -61,6 +63,7 @@ impl KernelFault {
             KernelFault::NoFunction => (6, 0),
             KernelFault::Timeout => (7, 0),
             KernelFault::Cancelled => (8, 0),
+            KernelFault::NoArrival => (9, 0),
         }
     }
 
@@ -72,6 +75,7 @@ impl KernelFault {
             5 => KernelFault::Assertion,
             6 => KernelFault::NoFunction,
             7 => KernelFault::Timeout,
+            9 => KernelFault::NoArrival,
             8 => KernelFault::Cancelled,
             _ => KernelFault::Trap,
         }
@@ -90,6 +94,7 @@ impl fmt::Display for KernelFault {
             KernelFault::Arithmetic => f.write_str("arithmetic exception"),
             KernelFault::Assertion => f.write_str("failed assertion"),
             KernelFault::NoFunction => f.write_str("call through an address of no function"),
+            KernelFault::NoArrival => f.write_str("wait at a barrier that not enough threads reach"),
             KernelFault::Timeout => f.write_str("timeout"),
             KernelFault::Cancelled => f.write_str("another group failed"),
         }

@@ -3,20 +3,21 @@
 //! Kernels call them per lane. The application promises that their pointers are valid, as for all accesses of a kernel.
 
 use crate::core::error::say;
-use heddle_ptx::lower::NO_FUNCTION;
+use heddle_ptx::lower::{NO_ARRIVAL, NO_FUNCTION};
 use heddle_runtime::faults::{KernelFault, fail, outside_kernel};
 use std::ffi::{CStr, c_char, c_void};
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Returns all host functions by their names in PTX.
-pub(crate) fn functions() -> [(&'static str, usize); 6] {
+pub(crate) fn functions() -> [(&'static str, usize); 7] {
     let wait: unsafe extern "C" fn(*const AtomicU32, u32) = heddle_wait;
     let print: unsafe extern "C" fn(*const c_char, *const u8) -> i32 = print;
     let assert: unsafe extern "C" fn(*const c_char, *const c_char, u32, *const c_char, usize) = assert_fail;
     let allocate: extern "C" fn(usize) -> *mut c_void = allocate;
     let free: unsafe extern "C" fn(*mut c_void) = free;
     let no_function: extern "C" fn(u64) = no_function;
+    let no_arrival: extern "C" fn(u32) = no_arrival;
     [
         ("heddle_wait", wait as usize),
         ("vprintf", print as usize),
@@ -24,6 +25,7 @@ pub(crate) fn functions() -> [(&'static str, usize); 6] {
         ("malloc", allocate as usize),
         ("free", free as usize),
         (NO_FUNCTION, no_function as usize),
+        (NO_ARRIVAL, no_arrival as usize),
     ]
 }
 
@@ -164,6 +166,16 @@ extern "C" fn no_function(address: u64) {
         ));
     });
     fail(KernelFault::NoFunction);
+}
+
+/// Ends a launch whose threads wait at a barrier that others never reach.
+extern "C" fn no_arrival(barrier: u32) {
+    outside_kernel(|| {
+        say(format_args!(
+            "threads of a block wait at barrier {barrier}, and no other thread of the block can go on to reach it"
+        ));
+    });
+    fail(KernelFault::NoArrival);
 }
 
 #[cfg(test)]

@@ -129,7 +129,7 @@ impl CudaLaunch {
             CudaError(match reason {
                 LaunchError::Memory { .. } => CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
                 LaunchError::Build(_) => CUDA_ERROR_NOT_SUPPORTED,
-                LaunchError::DivergentBarrier { .. } => CUDA_ERROR_LAUNCH_FAILED,
+                LaunchError::DivergentBarrier { .. } => context::stick(CUDA_ERROR_LAUNCH_FAILED),
                 LaunchError::Fault { fault, .. } => context::stick(code_of_fault(fault)),
                 LaunchError::Timeout { .. } => context::stick(CUDA_ERROR_LAUNCH_TIMEOUT),
                 _ => CUDA_ERROR_INVALID_VALUE,

@@ -5,6 +5,7 @@
 
 use super::emit::IrEmitter;
 use super::flow::{PtxBlock, PtxCfg, PtxTerminator, is_named_param, mnemonic, split_blocks};
+use super::meeting::BarrierMeeting;
 use super::{CLOCK, LAUNCH, LowerResult, LoweringContext, PtxRefusal, WORKSPACE, layout, refuse};
 use crate::check::{
     ParamLocation, Reg, ResolvedBody, ResolvedInst, ResolvedOperand, ResolvedStatement, SpecialRegister,
@@ -39,7 +40,7 @@ pub(crate) struct FunctionLowering<'c, 'a, 's> {
     /// Slots of each parameter, by number of its variable.
     pub(crate) params: FxHashMap<u32, ParamSlots>,
     pub(crate) carry: usize,
-    current: Vec<Option<Value>>,
+    pub(crate) current: Vec<Option<Value>>,
     /// Undo log of `current` for the blocks on the dominator tree path.
     undo_log: Vec<(usize, Option<Value>)>,
     /// Objects of variables in local memory.
@@ -48,6 +49,8 @@ pub(crate) struct FunctionLowering<'c, 'a, 's> {
     pub(crate) addressed: FxHashMap<u32, Value>,
     /// Condition under which instructions write their slots.
     pub(crate) guard: Option<Value>,
+    /// Hub of the kernel's barriers, if its threads may wait apart.
+    pub(crate) meeting: Option<BarrierMeeting>,
 }
 
 /// Lowers a body. An error has the offset in the source.
@@ -59,9 +62,9 @@ pub(crate) fn lower_body<'a, 's>(
     let at = body.function.at;
     let mut func = Function::new(declaration.name.clone(), declaration.signature.clone());
     func.kind = declaration.kind;
-    let ptx_blocks = split_blocks(body);
-    let blocks: Vec<Block> = (0..ptx_blocks.len()).map(|_| func.new_block()).collect();
-    let emit = IrEmitter { func, block: blocks[0], origin: Origin::NONE, broken: None };
+    let mut ptx_blocks = split_blocks(body);
+    let entry = func.new_block();
+    let emit = IrEmitter { func, block: entry, origin: Origin::NONE, broken: None };
     let mut lower = FunctionLowering {
         cx,
         body,
@@ -74,8 +77,12 @@ pub(crate) fn lower_body<'a, 's>(
         objects: FxHashMap::default(),
         addressed: FxHashMap::default(),
         guard: None,
+        meeting: None,
     };
     lower.make_slots().map_err(|refusal| (at, refusal))?;
+    lower.plan_meeting(&mut ptx_blocks);
+    let mut blocks = vec![entry];
+    blocks.extend((1..ptx_blocks.len()).map(|_| lower.emit.func.new_block()));
     lower.run(&ptx_blocks, &blocks)?;
     if let Some(reason) = lower.emit.broken {
         let refusal = PtxRefusal {
@@ -127,7 +134,7 @@ impl FunctionLowering<'_, '_, '_> {
     }
 
     /// Reports the slots that an instruction reads, and those that it writes.
-    fn effects(
+    pub(crate) fn effects(
         &self,
         inst: &ResolvedInst,
         guarded: bool,
@@ -236,6 +243,17 @@ impl FunctionLowering<'_, '_, '_> {
             let mut reads = Vec::new();
             let mut writes = Vec::new();
             let mut now = Vec::new();
+            let mut note = |slot: usize| {
+                reads.push(slot);
+                read_in[slot] = block;
+            };
+            self.resumption_effects(ptx_block, &mut note, &mut |slot| now.push(slot));
+            for slot in now.drain(..) {
+                if written_in[slot] != block {
+                    written_in[slot] = block;
+                    writes.push(slot);
+                }
+            }
             for step in &self.body.steps[ptx_block.steps.clone()] {
                 let ResolvedStatement::Inst(inst) = step else { continue };
                 let mut note = |slot: usize| {
@@ -268,13 +286,24 @@ impl FunctionLowering<'_, '_, '_> {
                     }
                 }
                 PtxTerminator::Return => returned.iter().for_each(|&slot| note(slot)),
-                PtxTerminator::Jump(_) => {}
+                PtxTerminator::Wait { step, .. } => {
+                    self.arrival_effects(*step, &mut note, &mut |slot| now.push(slot));
+                }
+                PtxTerminator::Meet { .. } => self.hub_effects(&mut note, &mut |slot| now.push(slot)),
+                PtxTerminator::Jump(_) | PtxTerminator::Stuck => {}
+            }
+            for slot in now.drain(..) {
+                if written_in[slot] != block {
+                    written_in[slot] = block;
+                    writes.push(slot);
+                }
             }
             all.push((reads, writes));
         }
         // Parameters and the objects of local memory are defined at the entry.
         let entry = &mut all[0].1;
         entry.extend(self.incoming());
+        entry.extend(self.meeting.iter().flat_map(BarrierMeeting::slots));
         entry.sort_unstable();
         entry.dedup();
         all
@@ -316,6 +345,7 @@ impl FunctionLowering<'_, '_, '_> {
         self.emit.block = blocks[0];
         self.local_objects().map_err(|refusal| (self.body.function.at, refusal))?;
         self.addressed_params();
+        self.begin_meeting();
 
         // Walks the dominator tree; the mark restores the slots when a subtree is done.
         let mut stack = vec![(0, None)];
@@ -354,6 +384,12 @@ impl FunctionLowering<'_, '_, '_> {
 
     fn block(&mut self, ptx_block: &PtxBlock, blocks: &[Block]) -> Result<(), (usize, PtxRefusal)> {
         let body = self.body;
+        if let Some(step) = ptx_block.resumes
+            && let ResolvedStatement::Inst(inst) = &body.steps[step]
+        {
+            self.set_origin(inst);
+            self.resume(inst);
+        }
         for step in &body.steps[ptx_block.steps.clone()] {
             let ResolvedStatement::Inst(inst) = step else { continue };
             self.set_origin(inst);
@@ -386,7 +422,27 @@ impl FunctionLowering<'_, '_, '_> {
                 }
                 self.emit.inst(InstData::new(Op::Switch, [index], Detail::Switch(Box::new(switch))), None);
             }
+            PtxTerminator::Wait { step, is_yield, site, hub } => {
+                let ResolvedStatement::Inst(inst) = &body.steps[*step] else { return Ok(()) };
+                self.set_origin(inst);
+                self.arrive_at_hub(inst, *is_yield, *site).map_err(|refusal| (inst.at, refusal))?;
+                self.emit.inst(InstData::jump(blocks[*hub]), None);
+            }
+            PtxTerminator::Meet { resumed, hub, stuck } => {
+                let next = self.meet(resumed.len());
+                let mut switch = SwitchDetail { cases: Vec::new(), targets: vec![blocks[*hub]] };
+                for (number, &target) in resumed.iter().chain([stuck]).enumerate() {
+                    switch.cases.push(number as u128);
+                    switch.targets.push(blocks[target]);
+                }
+                self.emit.inst(InstData::new(Op::Switch, [next], Detail::Switch(Box::new(switch))), None);
+            }
+            PtxTerminator::Stuck => {
+                self.report_stuck();
+                self.emit.inst(InstData::plain(Op::Ret, []), None);
+            }
             PtxTerminator::Return => {
+                self.leave_meeting();
                 let values: Vec<Value> = self.returned().into_iter().map(|slot| self.get(slot)).collect();
                 self.emit.inst(InstData::plain(Op::Ret, values), None);
             }

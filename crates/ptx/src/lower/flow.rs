@@ -25,6 +25,22 @@ pub(crate) enum PtxTerminator {
         targets: Vec<usize>,
         default: usize,
     },
+    /// Waits by the instruction of this step, and goes on after it when the hub says so ([`super::meeting`]); or goes on before
+    /// it when all threads have been at the hub.
+    Wait {
+        step: usize,
+        is_yield: bool,
+        site: usize,
+        hub: usize,
+    },
+    /// End of the hub: goes on after the waits of these sites, waits again, or is stuck.
+    Meet {
+        resumed: Vec<usize>,
+        hub: usize,
+        stuck: usize,
+    },
+    /// No thread of the block can go on.
+    Stuck,
     Return,
 }
 
@@ -40,7 +56,13 @@ impl PtxTerminator {
                 all.dedup();
                 all
             }
-            PtxTerminator::Return => Vec::new(),
+            PtxTerminator::Wait { hub, .. } => vec![*hub],
+            PtxTerminator::Meet { resumed, hub, stuck } => {
+                let mut all = resumed.clone();
+                all.extend([*hub, *stuck]);
+                all
+            }
+            PtxTerminator::Stuck | PtxTerminator::Return => Vec::new(),
         }
     }
 }
@@ -51,6 +73,8 @@ pub(crate) struct PtxBlock {
     pub(crate) steps: Range<usize>,
     /// True if the preceding block branches on the guard of its one step.
     pub(crate) guarded: bool,
+    /// Barrier after which the block starts, if it is resumed by the hub.
+    pub(crate) resumes: Option<usize>,
     pub(crate) end: PtxTerminator,
 }
 
@@ -190,7 +214,7 @@ pub(crate) fn split_blocks(body: &ResolvedBody<'_, '_>) -> Vec<PtxBlock> {
             (_, _, &[target, ..]) => PtxTerminator::Jump(target),
             _ => PtxTerminator::Return,
         };
-        ptx_blocks.push(PtxBlock { steps, guarded, end });
+        ptx_blocks.push(PtxBlock { steps, guarded, resumes: None, end });
     }
     thread_jumps(&mut ptx_blocks);
     ptx_blocks
@@ -227,7 +251,7 @@ fn thread_jumps(ptx_blocks: &mut [PtxBlock]) {
                     (*then, *otherwise) = threaded;
                 }
             }
-            PtxTerminator::Switch { .. } | PtxTerminator::Return => {}
+            _ => {}
         }
     }
 }

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The number of a phase is the quotient of both halves. A wait is a barrier of the group and a look at the object: each thread that
-//! others wait for has arrived, or waits itself, when all are there. So all threads of the group that have not exited must wait
-//! together; others are reported as threads at different barriers. Asynchronous copies are done at once, so bytes that
+//! others wait for has arrived, or waits itself, when all are there. Threads that wait apart need a hub ([`super::meeting`]); else
+//! they are reported as threads at different barriers. Asynchronous copies are done at once, so bytes that
 //! transactions expect are not counted.
 
 use super::body::FunctionLowering;
@@ -114,7 +114,9 @@ impl FunctionLowering<'_, '_, '_> {
         let pointer = self.address(&inst.args[1], space_of(&inst.words))?;
         let is_parity = inst.words.contains(&Word::Parity);
         let before = self.read(&inst.args[2], if is_parity { Word::U32 } else { Word::B64 })?;
-        self.group_barrier();
+        if self.meeting.is_none() {
+            self.group_barrier();
+        }
         let object = self.emit.load(Scalar::I64, pointer, ACQUIRE, Flags::NONE);
         let now = self.phase(object);
         let is_done = if is_parity {

@@ -15,6 +15,7 @@ mod convert;
 mod narrow;
 mod memory;
 mod warp;
+mod meeting;
 mod mbarrier;
 mod matrix;
 mod fragment;
@@ -35,6 +36,7 @@ use heddle_ir::{Scalar, Space, Type};
 pub use indirect::NO_FUNCTION;
 use indirect::{FunctionAddresses, define_dispatchers};
 use layout::{SharedWindow, signature};
+pub use meeting::NO_ARRIVAL;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -421,6 +423,7 @@ fn runtime_objects(context: &LoweringContext<'_, '_>, module: &mut heddle_ir::Mo
         }
     };
     add(VOTES, Space::Local, 4, GlobalInit::Poison(4));
+    add(meeting::COUNTS, Space::Local, 8, GlobalInit::Poison(meeting::COUNTS_BYTES));
     // The last local object: a launch places dynamic shared memory after it.
     add(
         &context.shared.name,

@@ -58,22 +58,14 @@ impl FunctionLowering<'_, '_, '_> {
             self.emit.inst(InstData::new(Op::Barrier, [], Detail::Barrier(SyncScope::Brush)), None);
             return Ok(());
         }
-        let is_red = inst.words.contains(&Word::Red);
-        let numbers = if is_red { &inst.args[1..inst.args.len() - 1] } else { &inst.args[..] };
-        if Self::constant(numbers.first()).is_none_or(|number| number > 15) {
-            return refuse("the barrier number is not a constant below 16", "write one");
+        if self.meeting.is_some() {
+            // Waits end blocks, so this is an arrival.
+            return self.arrive_at_barrier(inst);
         }
-        if let Some(count) = numbers.get(1) {
-            let fixed = self.body.function.directives.iter().find(|(name, _)| *name == "reqntid");
-            let threads = fixed.map(|(_, sizes)| sizes.iter().product::<u64>());
-            if Self::constant(Some(count)) != threads || threads.is_none() {
-                return refuse(
-                    "barrier for a part of the threads",
-                    "omit the number of threads, or fix the size of the work-group with `.reqntid`",
-                );
-            }
+        if let Some(refusal) = self.needs_hub(inst) {
+            return Err(refusal);
         }
-        if !is_red {
+        if !inst.words.contains(&Word::Red) {
             self.group_barrier();
             return Ok(());
         }
@@ -106,13 +98,19 @@ impl FunctionLowering<'_, '_, '_> {
         self.emit.inst(add, None);
         self.group_barrier();
         let count = self.emit.load(Scalar::I32, address, access, heddle_ir::words::Flags::NONE);
-        let value = match () {
-            () if has(Word::Popc) => count,
-            () if has(Word::Or) => self.emit.icmp(IntPredicate::Ne, count, zero),
-            () => self.emit.icmp(IntPredicate::Eq, count, zero),
-        };
+        let value = self.outcome_of_votes(inst, count);
         self.write(&inst.args[0], value, false);
         Ok(())
+    }
+
+    /// Returns the result of `bar.red` for the number of threads that voted yes; no for `and`.
+    pub(super) fn outcome_of_votes(&mut self, inst: &ResolvedInst, count: Value) -> Value {
+        let zero = self.emit.int32(0);
+        match () {
+            () if inst.words.contains(&Word::Popc) => count,
+            () if inst.words.contains(&Word::Or) => self.emit.icmp(IntPredicate::Ne, count, zero),
+            () => self.emit.icmp(IntPredicate::Eq, count, zero),
+        }
     }
 
     fn ballot(&mut self, condition: Value) -> Value {

@@ -22,12 +22,42 @@ impl PtxGenerator {
             return "bar.warp.sync 0xffffffff;\n".into();
         }
         let before = self.neighbour();
+        if let Some(parts) = self.barrier_of_parts(name, words) {
+            return format!("{before}{parts}");
+        }
         if words.contains(&Word::Red) {
             let condition = self.register("pred");
             format!("{before}{name}{dotted} {to}, 0{size}, {condition};\n")
         } else {
             format!("{before}{name}{dotted} 0{size};\n")
         }
+    }
+
+    /// Waits at two instructions of one barrier, or at barriers for some of the warps, or arrives without waiting. A function has no
+    /// barriers for parts of the threads.
+    fn barrier_of_parts(&mut self, name: &str, words: &[Word]) -> Option<String> {
+        let is_arrival = words.contains(&Word::Arrive);
+        if words.contains(&Word::Red) || !is_arrival && (self.in_callee || !self.random.chance(25)) {
+            return None;
+        }
+        let warps = self.threads.div_ceil(32) as usize;
+        if self.in_callee || warps < 2 {
+            return Some(format!("{name}.sync 0;\n"));
+        }
+        let first = 32 * self.random.between(1, warps as u32 - 1);
+        let (all, number) = (32 * warps as u32, self.random.between(2, 15));
+        let choose = format!("setp.lt.u32 %c2, %thread, {first};\n");
+        Some(match (is_arrival, self.random.below(3)) {
+            (true, _) => {
+                format!("{choose}@%c2 {name}.arrive {number}, {all};\n@!%c2 {name}.sync {number}, {all};\n")
+            }
+            (_, 0) => format!("{choose}@%c2 {name}.sync 0;\n@!%c2 {name}.sync 0;\n"),
+            (_, 1) => format!("{choose}@%c2 {name}.sync {number}, {first};\n"),
+            _ => format!(
+                "{choose}selp.b32 %t3, {first}, {}, %c2;\nselp.b32 %t4, 1, {number}, %c2;\n{name}.sync %t4, %t3;\n",
+                all - first
+            ),
+        })
     }
 
     /// Moves matrices between registers and the warp's part of the window.

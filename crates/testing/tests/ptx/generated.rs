@@ -76,6 +76,13 @@ const FAULTS: &[Fault] = &[
         });
         true
     }),
+    ("waits that are over early, or never", |data| {
+        let takes = data.detail == Detail::IntCompare(IntPredicate::Uge);
+        if takes {
+            data.detail = Detail::IntCompare(IntPredicate::Ule);
+        }
+        takes
+    }),
     ("a branch the other way", |data| {
         let Detail::Branch(targets, _) = &mut data.detail else { return false };
         let differ = data.op == Op::Br && targets.len() == 2 && targets[0] != targets[1];
