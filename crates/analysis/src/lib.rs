@@ -42,6 +42,7 @@ pub mod control_tables;
 pub mod sync_dependence;
 
 pub mod access_groups;
+pub mod address;
 pub mod alloca_ssa;
 pub mod points_to;
 
@@ -60,6 +61,7 @@ mod uses;
 pub use access_groups::{
     AccessGroup, AccessGroups, GroupedAccess, StrideCondition, StridePattern, UniformBound,
 };
+pub use address::{AddressSum, AddressTerm, Extension, object_and_offset, underlying_object};
 pub use block_index::BlockIndex;
 pub use cfg::{Cfg, Edge};
 pub use control_tables::ControlTables;

@@ -439,22 +439,19 @@ impl Function {
         }
     }
 
-    /// Returns the number of a scalar integer constant, read as unsigned.
+    /// Returns the number of an integer constant, read as unsigned; of a vector, that of all lanes.
     pub fn unsigned_constant(&self, value: Value) -> Option<u128> {
-        match self.constant(value)? {
-            &Constant::Scalar(scalar, bits) => scalar.is_int().then_some(bits),
-            _ => None,
-        }
+        self.constant(value)?.splat_bits().filter(|_| self.value_type(value).scalar().is_int())
     }
 
-    /// Returns the number of a scalar integer constant, read as signed.
+    /// Returns the number of an integer constant, read as signed; of a vector, that of all lanes.
     pub fn signed_constant(&self, value: Value) -> Option<i128> {
         let bits = self.unsigned_constant(value)?;
         let unused = 128 - self.value_type(value).scalar().bits();
         Some((bits << unused) as i128 >> unused)
     }
 
-    /// Returns the number of a scalar integer constant, read as signed, if 64 bits hold it.
+    /// Returns the number of an integer constant, read as signed, if 64 bits hold it.
     pub fn i64_constant(&self, value: Value) -> Option<i64> {
         i64::try_from(self.signed_constant(value)?).ok()
     }

@@ -22,7 +22,7 @@ use crate::timing::{
     CallTimes, ReadyTimes, call_times, has_lane_accesses, is_mask, object_offset, scalar_time, simulate,
     time_of, widest_vector,
 };
-use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree};
+use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree, underlying_object};
 use heddle_ir::{Block, Function, Inst, Module, Op, Scalar, Space, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -246,8 +246,9 @@ impl<'a> CodeEstimate<'a> {
         };
         let of_block = |&block: &Block| self.func.block_insts(block).map(move |inst| (block, inst));
         let apart: Vec<(Block, Inst)> = blocks.iter().flat_map(of_block).filter(is_apart).collect();
+        let address = |&(_, inst): &(Block, Inst)| self.func.inst(inst).address();
         let roots: FxHashSet<Value> =
-            apart.iter().filter_map(|&(_, inst)| self.root(self.func.inst(inst).address()?)).collect();
+            apart.iter().filter_map(address).map(|at| underlying_object(self.func, at)).collect();
         let excess = (self.brush.lanes * roots.len() as f64 / WAYS).log2().max(0.0);
         apart.iter().map(|&(block, inst)| f64::from(self.time_of(inst).busy) * excess * count(block)).sum()
     }
@@ -273,19 +274,6 @@ impl<'a> CodeEstimate<'a> {
             }
         }
         true
-    }
-
-    /// Pointer that an address is computed from.
-    fn root(&self, mut address: Value) -> Option<Value> {
-        for _ in 0..COMPUTED_DEPTH {
-            let Some(inst) = self.func.def_inst(address) else { return Some(address) };
-            let data = self.func.inst(inst);
-            match data.op {
-                Op::PtrAdd | Op::Splat | Op::SpaceCast => address = data.args[0],
-                _ => return Some(address),
-            }
-        }
-        None
     }
 
     fn unfrozen(&self, mut value: Value) -> Value {

@@ -31,7 +31,7 @@ use crate::inline::{inline_calls, split_after};
 use crate::meeting_points::{MeetingPoints, is_meeting_point};
 use crate::specialize::sequential_functions;
 use crate::widen::{Remark, RemarkKind};
-use heddle_analysis::{Cfg, Cycle, CycleForest};
+use heddle_analysis::{Cfg, Cycle, CycleForest, underlying_object};
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::entity::SecondaryMap;
@@ -186,15 +186,9 @@ fn is_poll(data: &InstData) -> bool {
 
 /// True if an address is in a private object of the lane.
 pub(crate) fn is_private(func: &Function, address: Value) -> bool {
-    let mut root = address;
-    for _ in 0..64 {
-        match func.def_inst(root).map(|inst| func.inst(inst)) {
-            Some(data) if matches!(data.op, Op::PtrAdd | Op::SpaceCast) => root = data.args[0],
-            Some(data) if data.op == Op::Alloca => return true,
-            _ => break,
-        }
-    }
-    func.value_type(root) == Type::ptr(Space::Private)
+    let object = underlying_object(func, address);
+    let is_alloca = func.def_inst(object).is_some_and(|inst| func.inst(inst).op == Op::Alloca);
+    is_alloca || func.value_type(object) == Type::ptr(Space::Private)
 }
 
 /// Returns the access by which a loop of the function waits for a lane that advances without it.

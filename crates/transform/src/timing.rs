@@ -1,14 +1,12 @@
 //! Latency and throughput of instructions, and when results of straight code are available.
 
 use crate::target::{OpTime, TargetInfo};
-use heddle_analysis::{BlockIndex, Cfg, CycleForest, DominatorTree};
-use heddle_ir::{Constant, Function, Inst, Module, Op, Scalar, Type, Value};
+use heddle_analysis::{BlockIndex, Cfg, CycleForest, DominatorTree, object_and_offset};
+use heddle_ir::{Function, Inst, Module, Op, Scalar, Type, Value};
 use rustc_hash::FxHashMap;
 
 /// Maximum depth of calls to look into.
 const MAX_CALL_DEPTH: u32 = 4;
-/// Maximum number of instructions between an address and its object.
-const MAX_STEPS: usize = 8;
 
 /// Times of functions without loops, by name.
 pub(crate) type CallTimes = FxHashMap<String, OpTime>;
@@ -49,7 +47,7 @@ fn straight_time(func: &Function, calls: &CallTimes, target: &TargetInfo) -> Opt
 }
 
 /// Private object, by its `alloca`, and the offset in it if that is constant.
-pub(crate) type ObjectOffset = (Inst, Option<i128>);
+pub(crate) type ObjectOffset = (Inst, Option<i64>);
 
 /// Times at which results are available.
 #[derive(Default)]
@@ -87,26 +85,11 @@ pub(crate) fn simulate(func: &Function, times: &[(Inst, OpTime)], ready: &mut Re
     returned
 }
 
-/// Private object and offset of an address, if a short chain of instructions leads to the object.
-pub(crate) fn object_offset(func: &Function, mut address: Value) -> Option<ObjectOffset> {
-    let mut offset = Some(0i128);
-    for _ in 0..MAX_STEPS {
-        let inst = func.def_inst(address)?;
-        let data = func.inst(inst);
-        match data.op {
-            Op::Alloca => return Some((inst, offset)),
-            Op::PtrAdd => {
-                let bits = func.constant(data.args[1]).and_then(Constant::splat_bits);
-                let unused = 128 - func.value_type(data.args[1]).scalar().bits().min(128);
-                let step = bits.map(|bits| (bits << unused) as i128 >> unused);
-                offset = offset.zip(step).map(|(offset, step)| offset.wrapping_add(step));
-            }
-            Op::SpaceCast | Op::Splat => {}
-            _ => return None,
-        }
-        address = data.args[0];
-    }
-    None
+/// Private object and offset of an address.
+pub(crate) fn object_offset(func: &Function, address: Value) -> Option<ObjectOffset> {
+    let (object, offset) = object_and_offset(func, address);
+    let alloca = func.def_inst(object).filter(|&inst| func.inst(inst).op == Op::Alloca)?;
+    Some((alloca, offset))
 }
 
 /// Class of an instruction by its costs.

@@ -5,14 +5,18 @@ use heddle_ir::words::Flag;
 use heddle_ir::{Block, Inst, Op, Value};
 use smallvec::SmallVec;
 
-use super::AccessGroupFinder;
-use super::addresses::{ADDRESS, AccessGroupKey, Extension, MAX_PARTS};
 use super::condition::{StrideCondition, UniformBound, interpret, range_of};
+use super::{AccessGroupFinder, AccessGroupKey};
+use crate::address::Extension;
 use crate::shape::Shape;
 
 /// Maximum recursion depth, and maximum number of conditions per group.
 const MAX_DEPTH: usize = 3;
 const MAX_CONDITIONS: usize = 3;
+/// Maximum number of parts of a sum, and of bounds of a clamped value, that are visited.
+const MAX_PARTS: usize = 32;
+/// Width of an address in bits.
+const ADDRESS: u32 = 64;
 
 /// Stride of a number, read as signed or unsigned: its lanes are affine and do not wrap if the conditions hold.
 struct ConditionalStride {
@@ -23,6 +27,24 @@ struct ConditionalStride {
 }
 
 impl AccessGroupFinder<'_> {
+    fn width(&self, value: Value) -> u32 {
+        self.func.value_type(value).scalar().bits()
+    }
+
+    fn constant(&self, value: Value, extension: Extension) -> Option<i128> {
+        match extension {
+            Extension::Signed => self.func.signed_constant(value),
+            Extension::Unsigned => Some(self.func.unsigned_constant(value)? as i128),
+        }
+    }
+
+    /// True if the value is known to have zeros where the constant has ones.
+    pub(super) fn are_disjoint(&self, value: Value, constant: Value) -> bool {
+        let Some(constant) = self.func.unsigned_constant(constant) else { return false };
+        let zeros = self.divergence.shape(value).each().zeros();
+        constant < 1 << zeros.min(ADDRESS)
+    }
+
     /// Returns the stride of the addresses with this key in a block, and its conditions.
     pub(super) fn group_stride(
         &self,
@@ -31,14 +53,14 @@ impl AccessGroupFinder<'_> {
     ) -> Option<(i64, Vec<StrideCondition>)> {
         let mut stride = self.lane_stride(key.root, block)?;
         let mut conditions: Vec<StrideCondition> = Vec::new();
-        for term in &key.terms {
+        for (term, factor) in &key.terms {
             let fact = self.divergence.fact_at(self.func, self.control, term.value, block);
             let cannot_wrap = self.width(term.value) == ADDRESS
                 || match term.extension {
                     Extension::Signed => fact.no_wrap.signed,
                     Extension::Unsigned => fact.no_wrap.unsigned,
                 }
-                || term.keeps_half_range && self.spans_less_than_half(term.value, block);
+                || key.multiples.contains(term) && self.spans_less_than_half(term.value, block);
             let own = match self.lane_stride(term.value, block).filter(|_| cannot_wrap) {
                 Some(own) => own,
                 None => {
@@ -47,7 +69,7 @@ impl AccessGroupFinder<'_> {
                     line.stride as i64
                 }
             };
-            stride = stride.wrapping_add(own.wrapping_mul(term.factor));
+            stride = stride.wrapping_add(own.wrapping_mul(*factor));
         }
         conditions.sort_unstable();
         conditions.dedup();

@@ -27,15 +27,15 @@ use heddle_ir::{Function, Inst, Op, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::address::{AddressSum, AddressTerm};
 use crate::control_tables::ControlTables;
+use crate::cycles::Cycle;
 use crate::divergence::Divergence;
 use crate::shape::Geometry;
 
-mod addresses;
 mod condition;
 mod conditional_stride;
 
-use addresses::{AccessGroupKey, LinearAddress};
 pub use condition::{StrideCondition, UniformBound};
 
 /// Pattern of a group's addresses across lanes.
@@ -115,10 +115,12 @@ impl AccessGroups {
         for &block in control.index.order() {
             for inst in func.block_insts(block) {
                 let Some((pointer, bytes, writes)) = access_of(func, inst) else { continue };
-                let Some(address) = finder.address(pointer) else { continue };
-                let LinearAddress { root, terms, offset } = address;
+                let (address, multiples) =
+                    AddressSum::with_multiples(func, pointer, |a, b| finder.are_disjoint(a, b));
+                let AddressSum { root, terms, offset } = address;
                 let access = GroupedAccess { inst, offset, bytes, writes };
-                let key = AccessGroupKey { root, terms, enclosing: control.cycles.innermost(block) };
+                let enclosing = control.cycles.innermost(block);
+                let key = AccessGroupKey { root, terms, multiples, enclosing };
                 let number = *known.entry(key).or_insert_with_key(|key| {
                     // A stride of the whole address needs no conditions on its terms.
                     let known = finder.lane_stride(pointer, block).map(|stride| (stride, Vec::new()));
@@ -235,6 +237,16 @@ fn access_of(func: &Function, inst: Inst) -> Option<(Value, u32, bool)> {
     };
     let is_scalar = !func.value_type(accessed).is_vector() && !func.value_type(pointer).is_vector();
     is_scalar.then(|| (pointer, func.value_type(accessed).bytes(), data.op == Op::Store))
+}
+
+/// Common part of the addresses of a group.
+#[derive(PartialEq, Eq, Hash)]
+struct AccessGroupKey {
+    root: Value,
+    terms: SmallVec<[(AddressTerm, i64); 2]>,
+    /// Terms that stay within half of their range: a multiple of them does not wrap.
+    multiples: SmallVec<[AddressTerm; 2]>,
+    enclosing: Option<Cycle>,
 }
 
 struct AccessGroupFinder<'a> {

@@ -9,7 +9,7 @@
 //! A source language without races may promise that ([`RaceSemantics::Excluded`]); then plain accesses observe nothing.
 
 use heddle_analysis::divergence::Divergence;
-use heddle_analysis::{ControlTables, Cycle, PostDominatorTree};
+use heddle_analysis::{ControlTables, Cycle, PostDominatorTree, underlying_object};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::ops::Effect;
 use heddle_ir::words::Flag;
@@ -116,16 +116,8 @@ impl<'a> SharedMemoryEffects<'a> {
         if is_constant || self.divergence.unique_object(address).is_some() {
             return false;
         }
-        let mut root = address;
-        while let Some(inst) = self.func.def_inst(root) {
-            let data = self.func.inst(inst);
-            match data.op {
-                Op::Alloca => return false,
-                Op::PtrAdd | Op::SpaceCast => root = data.args[0],
-                _ => break,
-            }
-        }
-        true
+        let object = self.func.def_inst(underlying_object(self.func, address));
+        object.is_none_or(|inst| self.func.inst(inst).op != Op::Alloca)
     }
 
     /// True if lanes may be in a block while others are in a loop, without an order between them.

@@ -15,7 +15,7 @@
 //!         J: φs
 //! ```
 
-use heddle_analysis::{ControlTables, PostDominatorTree};
+use heddle_analysis::{ControlTables, PostDominatorTree, underlying_object};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::InstData;
 use heddle_ir::ops::Effect;
@@ -353,16 +353,8 @@ impl<'a> SideFinder<'a> {
             return true;
         }
         // Does the address point into a private object of the lane?
-        let mut value = address;
-        while let Some(inst) = self.func.def_inst(value) {
-            let data = self.func.inst(inst);
-            match data.op {
-                Op::Alloca => return true,
-                Op::PtrAdd => value = data.args[0],
-                _ => return false,
-            }
-        }
-        false
+        let object = self.func.def_inst(underlying_object(self.func, address));
+        object.is_some_and(|inst| self.func.inst(inst).op == Op::Alloca)
     }
 }
 

@@ -12,9 +12,8 @@
 
 use super::{RowLoop, StripOptions};
 use crate::races::RaceSemantics;
-use crate::scalar_replacement::address::{AddressSum, ExtensionKind};
 use crate::scalar_replacement::memory::MemoryTable;
-use heddle_analysis::ControlTables;
+use heddle_analysis::{AddressSum, ControlTables, Extension};
 use heddle_ir::inst::InstData;
 use heddle_ir::words::Flag;
 use heddle_ir::{Block, Function, Inst, Op, Scalar, Space, Value};
@@ -112,9 +111,9 @@ fn step_of(func: &Function, row_loop: &RowLoop, address: &AddressSum) -> Option<
         let induction = induction(term.value)?;
         let flags = func.inst(func.def_inst(induction.next)?).flags;
         // A counter that wraps is poison, and so is the address of an access that executes.
-        let promised = match term.extended {
-            ExtensionKind::Sign => Flag::Nsw,
-            ExtensionKind::Zero => Flag::Nuw,
+        let promised = match term.extension {
+            Extension::Signed => Flag::Nsw,
+            Extension::Unsigned => Flag::Nuw,
         };
         if func.value_type(term.value).scalar().bits() < 64 && !flags.has(promised) {
             return None;

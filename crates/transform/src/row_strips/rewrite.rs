@@ -25,7 +25,8 @@ use super::accesses::{LoopAccess, OverlapCheck};
 use crate::block_copier::BlockCopier;
 use crate::edges::{add_incoming, phis, retarget, set_incoming};
 use crate::induction::trip_count;
-use crate::scalar_replacement::address::AddressSum;
+use crate::scalar_replacement::emit::write_address;
+use heddle_analysis::AddressSum;
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::function::OriginData;
 use heddle_ir::inst::{Access, Detail, InstData};
@@ -274,8 +275,7 @@ fn offset(builder: &mut Builder<'_>, base: Value, bytes: u32) -> Value {
 /// Computes an address with other values of the header's φs.
 fn place(func: &mut Function, address: &AddressSum, values: &FxHashMap<Value, Value>, before: Inst) -> Value {
     let map = |value: Value| values.get(&value).copied().unwrap_or(value);
-    let sum = address.renamed(map);
-    sum.write(func, before)
+    write_address(func, &address.renamed(map), before)
 }
 
 /// Compares the bytes that pairs of accesses touch in the whole loop. True if none overlap in any lane; none without pairs.

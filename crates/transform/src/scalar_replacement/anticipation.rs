@@ -5,13 +5,13 @@
 //! iteration. Uses after a loop without the value do not count, as the loop may not end; nor do uses after a call that may not
 //! return.
 
+use heddle_analysis::AddressSum;
 use heddle_ir::ops::Effect;
 use heddle_ir::types::{Scalar, Space, Type};
 use heddle_ir::words::Flag;
 use heddle_ir::{Block, Inst};
 use smallvec::SmallVec;
 
-use super::address::AddressSum;
 use super::memory::MemoryEffect;
 use super::query::{
     LookupResult, MAX_LOOKS, QueryPropagation, QuerySubject, ReplacementContext, ValueQuery,

@@ -1,11 +1,13 @@
 //! Emits available values: φs at joins, and insertions in predecessors that lack the value.
 
+use heddle_analysis::{AddressSum, Extension};
+use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::function::OriginData;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::ops::Op;
 use heddle_ir::words::Flags;
-use heddle_ir::{Block, Function, Inst, Value};
+use heddle_ir::{Block, Function, Inst, Scalar, Type, Value};
 use rustc_hash::FxHashMap;
 
 use super::query::{LookupResult, QueryPropagation, QueryState, QuerySubject, ValueQuery};
@@ -37,7 +39,7 @@ pub(super) fn compute(
     let origin = func.make_origin(OriginData { loc, ..OriginData::default() });
     let data = match query {
         ValueQuery::Load(address) => {
-            let pointer = address.write(func, before);
+            let pointer = write_address(func, address, before);
             InstData::new(Op::Load, [pointer], Detail::Access(Access::aligned(subject.align)))
         }
         ValueQuery::Operation(args) => {
@@ -139,4 +141,37 @@ fn needed(states: &[QueryState]) -> Vec<u32> {
         }
     }
     needed
+}
+
+/// Emits the computation of an address before an instruction.
+pub(crate) fn write_address(func: &mut Function, address: &AddressSum, before: Inst) -> Value {
+    let mut builder = Builder::new(func, InsertPoint::Before(before));
+    let wide = Type::I64;
+    let mut sum: Option<Value> = None;
+    for &(term, factor) in &address.terms {
+        let mut value = term.value;
+        if builder.func.value_type(value) != wide {
+            let op = if term.extension == Extension::Signed { Op::Sext } else { Op::Zext };
+            value = builder.op_to(op, wide, &[value]);
+        }
+        if factor != 1 {
+            // Front ends write shifts, so common subexpressions match.
+            let (op, by) = match factor {
+                _ if factor > 0 && factor.count_ones() == 1 => (Op::Shl, i64::from(factor.trailing_zeros())),
+                _ => (Op::Mul, factor),
+            };
+            let by = builder.int(Scalar::I64, by.into());
+            value = builder.op(op, &[value, by]);
+        }
+        sum = Some(sum.map_or(value, |sum| builder.op(Op::Add, &[sum, value])));
+    }
+    let mut pointer = address.root;
+    if let Some(sum) = sum {
+        pointer = builder.op(Op::PtrAdd, &[pointer, sum]);
+    }
+    if address.offset != 0 {
+        let offset = builder.int(Scalar::I64, address.offset.into());
+        pointer = builder.op(Op::PtrAdd, &[pointer, offset]);
+    }
+    pointer
 }

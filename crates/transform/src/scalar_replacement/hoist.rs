@@ -13,13 +13,12 @@
 //! lanes after it need the value. A lane that does not need the value must not fault or race: such loads are hoisted only from
 //! dereferenceable memory that nothing in the function writes.
 
-use heddle_analysis::PostDominatorTree;
+use heddle_analysis::{AddressSum, PostDominatorTree};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::Flags;
 use heddle_ir::{Block, Constant, Detail, Function, Op, Value, ValueDef};
 use smallvec::SmallVec;
 
-use super::address::AddressSum;
 use super::anticipation::is_anticipated_behind;
 use super::memory::{MemoryEffect, dereferenceable_bytes};
 use super::query::{LookupResult, QueryPropagation, QuerySubject, ReplacementContext, ValueQuery};

@@ -4,13 +4,11 @@
 //! not escape, globals, `noalias` parameters), or if their addresses are sums of the same values that no multiple brings
 //! together. Between lanes only spaces and objects count, since the lanes' values differ.
 
-use heddle_analysis::ControlTables;
+use heddle_analysis::{AddressSum, ControlTables, underlying_object};
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::ops::Effect;
 use heddle_ir::types::{Scalar, Space, Type};
 use heddle_ir::{Block, Constant, Detail, Function, Inst, Op, Value, ValueDef};
-
-use super::address::AddressSum;
 
 /// Effect of an instruction on memory.
 #[derive(Clone, Debug)]
@@ -229,23 +227,16 @@ fn space(func: &Function, pointer: Value) -> Space {
 }
 
 /// Returns the object that a pointer is based on.
-fn object(func: &Function, mut pointer: Value) -> BaseObject {
-    for _ in 0..16 {
-        match func.value_def(pointer) {
-            ValueDef::Param(_) => return BaseObject::Param(pointer),
-            ValueDef::Const => {
-                let is_global = matches!(func.constant(pointer), Some(Constant::Address(..)));
-                return if is_global { BaseObject::Global(pointer) } else { BaseObject::Unknown };
-            }
-            ValueDef::Result(inst, _) => match func.inst(inst).op {
-                Op::Alloca => return BaseObject::Alloca(pointer),
-                Op::PtrAdd | Op::SpaceCast => pointer = func.inst(inst).args[0],
-                _ => return BaseObject::Unknown,
-            },
-            ValueDef::None => return BaseObject::Unknown,
+fn object(func: &Function, pointer: Value) -> BaseObject {
+    let object = underlying_object(func, pointer);
+    match func.value_def(object) {
+        ValueDef::Param(_) => BaseObject::Param(object),
+        ValueDef::Const if matches!(func.constant(object), Some(Constant::Address(..))) => {
+            BaseObject::Global(object)
         }
+        ValueDef::Result(inst, _) if func.inst(inst).op == Op::Alloca => BaseObject::Alloca(object),
+        _ => BaseObject::Unknown,
     }
-    BaseObject::Unknown
 }
 
 /// True if a fence, or an instruction with unknown effects, may write.

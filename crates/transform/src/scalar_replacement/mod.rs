@@ -16,9 +16,8 @@
 //! Writes of other, racing lanes are unordered with a lane's loads. If lanes may race ([`RaceSemantics::Ordered`]), queries for
 //! shared memory that the function writes stay inside their block.
 
-pub(crate) mod address;
 mod anticipation;
-mod emit;
+pub(crate) mod emit;
 mod hoist;
 pub(crate) mod memory;
 mod model;

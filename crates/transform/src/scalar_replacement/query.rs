@@ -21,7 +21,7 @@
 //! which is the least fixed point. Values are inserted only at joins with a real predecessor, and only if all lanes there need
 //! them (`anticipation`, which does not look past loops without the value either).
 
-use heddle_analysis::{ControlTables, DominatorTree};
+use heddle_analysis::{AddressSum, ControlTables, DominatorTree};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::inst::{Args, Detail};
 use heddle_ir::types::Type;
@@ -30,7 +30,6 @@ use heddle_ir::{Block, Function, Inst, Op, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::address::AddressSum;
 use super::memory::{MemoryEffect, MemoryEntry, MemoryTable};
 use crate::simplify::values::is_commutative;
 

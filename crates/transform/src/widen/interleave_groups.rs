@@ -21,11 +21,11 @@
 use super::interleaving::InterleaveLayout;
 use super::value_reps::{ValueRep, ValueReps};
 use super::{Remark, RemarkKind, VersioningPolicy, WidenOptions, access_remark};
-use heddle_analysis::{AccessGroups, StrideCondition};
+use heddle_analysis::{AccessGroups, StrideCondition, underlying_object};
 use heddle_ir::diagnostic::{AccessLowering, LoweringCosts};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::{Flag, Flags};
-use heddle_ir::{Constant, Function, Inst, Op, Scalar, Space, Value, ValueDef};
+use heddle_ir::{Function, Inst, Op, Scalar, Space, Value, ValueDef};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -408,26 +408,11 @@ impl AccessOrder<'_> {
         if spaces[0] != spaces[1] && !spaces.contains(&Space::Generic) {
             return true;
         }
-        let roots = [self.root(a), self.root(b)];
-        let are_objects = roots.iter().all(|&root| self.is_object(root));
+        let roots = [a, b].map(|address| underlying_object(self.func, address));
+        let are_objects = roots.iter().all(|&root| self.func.is_object(root));
         let is_disjoint = roots.iter().any(|&root| self.is_unaliased(root))
             || roots.iter().all(|&root| self.func.constant(root).is_some());
         roots[0] != roots[1] && are_objects && is_disjoint
-    }
-
-    /// Base of an address, through additions and casts.
-    fn root(&self, mut address: Value) -> Value {
-        while let Some(inst) = self.func.def_inst(address) {
-            match self.func.inst(inst).op {
-                Op::PtrAdd | Op::SpaceCast => address = self.func.inst(inst).args[0],
-                _ => break,
-            }
-        }
-        address
-    }
-
-    fn is_param(&self, value: Value) -> bool {
-        matches!(self.func.value_def(value), ValueDef::Param(_))
     }
 
     /// True if no other parameter and no global points into this object.
@@ -440,11 +425,5 @@ impl AccessOrder<'_> {
 
     fn is_alloca(&self, value: Value) -> bool {
         self.func.def_inst(value).is_some_and(|inst| self.func.inst(inst).op == Op::Alloca)
-    }
-
-    /// True if a value is the start of an identified object: a parameter, a global or an alloca.
-    fn is_object(&self, value: Value) -> bool {
-        let is_global = matches!(self.func.constant(value), Some(Constant::Address(..)));
-        self.is_param(value) || is_global || self.is_alloca(value)
     }
 }

@@ -5,7 +5,7 @@ use super::value_reps::ValueRep;
 use super::widener::{WidenResult, Widener};
 use crate::target::VectorCost;
 use heddle_analysis::shape::Steps;
-use heddle_analysis::{Shape, StrideCondition};
+use heddle_analysis::{Shape, StrideCondition, underlying_object};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::Flag;
 use heddle_ir::{Constant, Inst, Op, Scalar, Space, Type, Value};
@@ -166,18 +166,6 @@ impl Widener<'_> {
         self.emit(data, Some(wide))
     }
 
-    /// Follows a few casts and additions back from an address.
-    fn underlying_address(&self, address: Value) -> Value {
-        let mut from = address;
-        for _ in 0..8 {
-            match self.old.def_inst(from).map(|inst| self.old.inst(inst)) {
-                Some(data) if matches!(data.op, Op::SpaceCast | Op::PtrAdd) => from = data.args[0],
-                _ => break,
-            }
-        }
-        from
-    }
-
     pub(super) fn store(&mut self, inst: Inst) -> WidenResult {
         let data = self.old.inst(inst).clone();
         let [stored, address] = [data.args[0], data.args[1]];
@@ -212,7 +200,7 @@ impl Widener<'_> {
     /// Rejects stores of a private object's address to memory that other lanes may read.
     fn check_private_address(&self, inst: Inst, stored: Value, address: Value) -> WidenResult {
         let is_private =
-            self.old.value_type(self.underlying_address(address)).scalar() == Scalar::Ptr(Space::Private);
+            self.old.value_type(underlying_object(self.old, address)).scalar() == Scalar::Ptr(Space::Private);
         if self.reps.is_rebased(stored) && !is_private {
             let reason = "the address of a private object is stored where other lanes may read it, and their objects have other addresses; store an index instead";
             return Err(refusal(self.old, inst, reason));

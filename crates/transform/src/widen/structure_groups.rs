@@ -315,11 +315,8 @@ fn split_constant_offset(func: &Function, address: Value) -> Option<(Value, i64)
         else {
             break;
         };
-        let scalar = func.value_type(from.args[1]).scalar();
-        let Some(bits) = func.constant(from.args[1]).and_then(Constant::splat_bits) else { break };
-        let unused = 128 - scalar.bits();
-        let step = (bits << unused) as i128 >> unused;
-        offset = i64::try_from(step).ok().and_then(|step| offset.checked_add(step))?;
+        let Some(step) = func.i64_constant(from.args[1]) else { break };
+        offset = offset.checked_add(step)?;
         root = from.args[0];
     }
     Some((root, offset))
