@@ -220,7 +220,7 @@ pub(super) fn indexed_address(func: &Function, address: Value) -> Option<Indexed
                     constant = constant.checked_add(more)?;
                     far = rest;
                 }
-                match number(func, far) {
+                match func.i64_constant(far) {
                     Some(more) => constant = constant.checked_add(more)?,
                     None if index.is_none() => index = Some(far),
                     None => return None,
@@ -233,19 +233,12 @@ pub(super) fn indexed_address(func: &Function, address: Value) -> Option<Indexed
     None
 }
 
-/// Signed value of a constant of up to 64 bits.
-fn number(func: &Function, value: Value) -> Option<i64> {
-    let Some(&Constant::Scalar(scalar, bits)) = func.constant(value) else { return None };
-    let unused = 128u32.checked_sub(scalar.bits())?;
-    i64::try_from((bits as i128) << unused >> unused).ok()
-}
-
 /// Splits a constant off a 64-bit sum; both address and sum wrap at 64 bits.
 fn without_constant(func: &Function, value: Value) -> Option<(Value, i64)> {
     let data = func.inst(func.def_inst(value)?);
     let is_sum = data.op == Op::Add && func.value_type(value) == Scalar::I64.into();
     let &[a, b] = &data.args[..] else { return None };
-    match (number(func, a), number(func, b)) {
+    match (func.i64_constant(a), func.i64_constant(b)) {
         _ if !is_sum => None,
         (None, Some(more)) => Some((a, more)),
         (Some(more), None) => Some((b, more)),
@@ -257,7 +250,7 @@ fn without_constant(func: &Function, value: Value) -> Option<(Value, i64)> {
 fn factor_of(func: &Function, value: Value) -> Option<i64> {
     let data = func.inst(func.def_inst(value)?);
     let &[what, by] = &data.args[..] else { return None };
-    let by = number(func, by)?;
+    let by = func.i64_constant(by)?;
     let factor = match data.op {
         Op::Mul => by,
         Op::Shl => 1i64.checked_shl(u32::try_from(by).ok()?).filter(|_| by < 31)?,

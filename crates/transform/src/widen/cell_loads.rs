@@ -117,7 +117,7 @@ impl<'a> CellFinder<'a> {
             }
             ValueRep::Scalar(steps) => {
                 let distances = vec![self.reps.offsets(steps)];
-                (LaneDistances { root, rows: 1, index: None, distances }, steps)
+                (LaneDistances { root, rows: 1, index: None, distances }, steps.map(Some))
             }
             ValueRep::Vector => {
                 let found = self.irregular_distances(&root, address)?;
@@ -152,18 +152,16 @@ impl<'a> CellFinder<'a> {
         })
     }
 
-    /// Steps of an address whose lanes have these distances. Of rows that are lines only the step along them is given; there is no
-    /// step where rows are no lines.
-    fn steps_of(&self, address: Value, distances: &[i128]) -> Steps<i64> {
+    /// Steps of an address whose lanes have these distances. Without strides, only rows that are lines have a step.
+    fn steps_of(&self, address: Value, distances: &[i128]) -> Steps<Option<i64>> {
         if let Some(strides) = self.facts.shape(address).strides() {
-            return strides.all();
+            return strides.all().map(Some);
         }
         let row = self.brush[0].max(2) as usize;
         let step = distances.get(1).map_or(0, |second| second - distances[0]);
         let is_line = |lanes: &[i128]| lanes.windows(2).all(|pair| pair[1] - pair[0] == step);
         let are_lines = distances.chunks(row).all(is_line);
-        let none = i64::MAX;
-        [i64::try_from(step).ok().filter(|_| are_lines).unwrap_or(none), none, none, none]
+        [i64::try_from(step).ok().filter(|_| are_lines), None, None, None]
     }
 
     /// Distances of lanes from the rest of an address where they are not constant steps, for each residue of the index if that decides.

@@ -119,7 +119,7 @@ impl Widener<'_> {
 
     /// Computes a row of a recomputable value.
     fn row_vector(&mut self, value: Value, row: u32) -> Value {
-        let [length, _] = self.row_extents();
+        let length = self.row_extents().length;
         let ty = Type::Vector(self.old.value_type(value).scalar(), length as u16);
         if let Some(&Constant::Scalar(_, bits)) = self.old.constant(value) {
             return self.new.make_const(Constant::splat(ty, bits));

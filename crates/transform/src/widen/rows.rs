@@ -44,8 +44,8 @@ enum StepFacts {
 /// Number of lanes in a row of a brush, and number of rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct RowExtents {
-    length: u32,
-    count: u32,
+    pub(super) length: u32,
+    pub(super) count: u32,
     /// True for a brush of two dimensions.
     is_tile: bool,
 }
@@ -56,14 +56,21 @@ impl RowExtents {
         RowExtents { length: brush[0], count: brush[1..].iter().product(), is_tile: brush[2..] == [1, 1] }
     }
 
-    /// Least cost of a load by all lanes whose addresses have these steps: by rows, by columns, or with an address for each lane.
-    pub(super) fn separate_load_cost(self, steps: Steps<i64>, scalar: Scalar, target: &TargetInfo) -> u32 {
+    /// Least cost of a load by all lanes whose addresses have these steps, where there are any: by rows, by columns, or with an address
+    /// for each lane.
+    pub(super) fn separate_load_cost(
+        self,
+        steps: Steps<Option<i64>>,
+        scalar: Scalar,
+        target: &TargetInfo,
+    ) -> u32 {
+        let size = Some(i64::from(scalar.bytes()));
         let lanes = self.length * self.count;
         let alone = target.scattered_cost(false, false, lanes, scalar.bytes() * 8);
-        let is_row = steps[0] == 0 || steps[0] == i64::from(scalar.bytes());
+        let is_row = steps[0] == Some(0) || steps[0] == size;
         let row_bits = self.length * scalar.bytes() * 8;
-        match (is_row, steps[1..].iter().any(|&step| step != 0)) {
-            (false, _) if self.is_tile && steps[1] == i64::from(scalar.bytes()) => {
+        match (is_row, steps[1..].iter().any(|&step| step != Some(0))) {
+            (false, _) if self.is_tile && steps[1] == size => {
                 alone.min(self.column_cost(&target.load, scalar, target))
             }
             (false, _) => alone,
@@ -105,7 +112,7 @@ impl RowExtents {
 impl Widener<'_> {
     /// Returns the row addresses of an access, if rows are cheaper than an address for each lane.
     pub(super) fn rows(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<AccessPattern> {
-        let [length, count] = self.row_extents();
+        let RowExtents { length, count, .. } = self.row_extents();
         let size = i64::from(scalar.bytes());
         if length < 2 || count < 2 || scalar == Scalar::I1 {
             return None;
@@ -125,7 +132,7 @@ impl Widener<'_> {
         // Computing a row's address takes a few scalar operations; so does testing its mask.
         let tests_mask = is_masked && !self.has_lane_0_address(address, size);
         let finding = if tests_mask { 30 } else { 5 };
-        let mut permutes = RowExtents::of(self.brush).joins(scalar, target);
+        let mut permutes = self.row_extents().joins(scalar, target);
         if !self.has_recomputable_row_masks(inst) {
             permutes += count;
         }
@@ -144,7 +151,7 @@ impl Widener<'_> {
 
     /// Returns the addresses of rows that are uniform, if that is cheaper than an address for each lane.
     fn row_uniform(&mut self, inst: Inst, address: Value, scalar: Scalar) -> Option<AccessPattern> {
-        let count = self.row_extents()[1];
+        let count = self.row_extents().count;
         // Rows without active lanes must not be read: either all rows have some or none has.
         let reads_all_rows = self.has_equal_row_masks(inst)
             && (self.predicate_of(inst).is_none() || self.has_lane_0_address(address, 0));
@@ -155,7 +162,7 @@ impl Widener<'_> {
         let bits = |lanes: u32| lanes * scalar.bytes() * 8;
         let lanes = u32::from(self.lanes);
         let guard = if self.predicate_of(inst).is_some() { target.branch } else { 0 };
-        let together = RowExtents::of(self.brush).load_cost(scalar, target) + guard;
+        let together = self.row_extents().load_cost(scalar, target) + guard;
         let alone = target.scattered_cost(false, false, lanes, bits(1));
         self.rows_pay(inst, address, 1, together, alone).then(|| {
             AccessPattern::RowUniform((0..count).map(|row| self.row_start(inst, address, row, 0)).collect())
@@ -184,7 +191,7 @@ impl Widener<'_> {
         let costs = target.access_costs(writes);
         let bits = |lanes: u32| lanes * scalar.bytes() * 8;
         let lanes = u32::from(self.lanes);
-        let together = RowExtents::of(self.brush).column_cost(costs, scalar, target);
+        let together = self.row_extents().column_cost(costs, scalar, target);
         let alone = target.scattered_cost(writes, false, lanes, bits(1));
         self.parts_pay(inst, address, ("columns", [count, length]), together, alone).then(|| {
             AccessPattern::Columns((0..count).map(|column| self.lane_start(address, column)).collect())
@@ -223,7 +230,7 @@ impl Widener<'_> {
 
     /// True if rows pay; adds a remark with the costs.
     fn rows_pay(&mut self, inst: Inst, address: Value, length: u32, together: u32, alone: u32) -> bool {
-        let count = self.row_extents()[1];
+        let count = self.row_extents().count;
         self.parts_pay(inst, address, ("rows", [count, length]), together, alone)
     }
 
@@ -257,15 +264,14 @@ impl Widener<'_> {
         pays
     }
 
-    /// Number of lanes in a row, and number of rows.
-    pub(super) fn row_extents(&self) -> [u32; 2] {
-        let RowExtents { length, count, .. } = RowExtents::of(self.brush);
-        [length, count]
+    /// Extents of the brush's rows.
+    pub(super) fn row_extents(&self) -> RowExtents {
+        RowExtents::of(self.brush)
     }
 
     /// Address of a row's first lane.
     fn row_start(&mut self, inst: Inst, address: Value, row: u32, size: i64) -> Value {
-        let from = row * self.row_extents()[0];
+        let from = row * self.row_extents().length;
         let mask = match self.reps.of(address) {
             ValueRep::Scalar(_) => None,
             ValueRep::Vector if self.has_lane_0_address(address, size) => None,
@@ -307,7 +313,7 @@ impl Widener<'_> {
 
     /// Lanes of a row of a vector.
     pub(super) fn row_of(&mut self, vector: Value, row: u32) -> Value {
-        let length = self.row_extents()[0] as u16;
+        let length = self.row_extents().length as u16;
         let first = row as u16 * length;
         let ty = Type::Vector(self.new.value_type(vector).scalar(), length);
         let lanes = Detail::Permute((first..first + length).collect());
@@ -322,14 +328,14 @@ impl Widener<'_> {
         starts: &[Value],
         scalar: Scalar,
     ) -> Value {
-        let length = self.row_extents()[0] as u16;
+        let length = self.row_extents().length as u16;
         let ty = Type::Vector(scalar, length);
         let mut parts: Vec<Value> = Vec::with_capacity(starts.len());
         for (row, &start) in (0..).zip(starts) {
             let mask = self.row_mask(inst, row);
             parts.push(self.load_row(data, start, mask, ty));
         }
-        self.join_parts(parts, self.row_extents()[0] as u16, scalar)
+        self.join_parts(parts, self.row_extents().length as u16, scalar)
     }
 
     /// Loads a scalar for each row, splats and concatenates.
@@ -340,7 +346,7 @@ impl Widener<'_> {
         starts: &[Value],
         scalar: Scalar,
     ) -> Value {
-        let ty = Type::Vector(scalar, self.row_extents()[0] as u16);
+        let ty = Type::Vector(scalar, self.row_extents().length as u16);
         let any = self.any_active_lane(inst);
         let loaded = self.emit_if(any, |widener| {
             let load = |&start: &Value| InstData { args: [start].into_iter().collect(), ..data.clone() };
@@ -350,7 +356,7 @@ impl Widener<'_> {
             .into_iter()
             .map(|value| self.emit(InstData::plain(Op::Splat, [value]), Some(ty)))
             .collect();
-        self.join_parts(parts, self.row_extents()[0] as u16, scalar)
+        self.join_parts(parts, self.row_extents().length as u16, scalar)
     }
 
     /// Concatenates vectors of `lanes` lanes each.
@@ -417,7 +423,7 @@ impl Widener<'_> {
         let depth = depth.checked_sub(1)?;
         let data = self.old.inst(self.old.def_inst(value)?);
         let step = |at: usize| self.row_step(data.args[at], facts, depth);
-        let number = |at: usize| self.number(data.args[at]);
+        let number = |at: usize| self.old.i64_constant(data.args[at]);
         match data.op {
             Op::Add => Some(step(0)?.wrapping_add(step(1)?)),
             Op::Sub => Some(step(0)?.wrapping_sub(step(1)?)),
@@ -456,11 +462,5 @@ impl Widener<'_> {
             Op::Sub if keeps => step(0)?.checked_sub(step(1)?),
             _ => None,
         }
-    }
-
-    fn number(&self, value: Value) -> Option<i64> {
-        let Some(&heddle_ir::Constant::Scalar(scalar, bits)) = self.old.constant(value) else { return None };
-        let unused = 128 - scalar.bits();
-        i64::try_from((bits as i128) << unused >> unused).ok()
     }
 }
