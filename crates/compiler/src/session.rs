@@ -186,7 +186,7 @@ fn error(code: Code, reason: &dyn fmt::Display) -> Diagnostic {
 impl Session {
     /// Creates a session with the machine's cost table and Heddle's own mathematical functions.
     pub fn new(cpu: Cpu) -> Session {
-        let target = TargetInfo::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86());
+        let target = TargetInfo::of_cpu(cpu.family(), cpu.vector_bits(), cpu.is_x86());
         let math = Some(heddle_math::Accuracy::Exact);
         let options = VectorizeOptions { target, math, ..VectorizeOptions::default() };
         Session { cpu, options, verify: false, cache: None, cancelled: Arc::default() }

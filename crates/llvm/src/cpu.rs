@@ -154,10 +154,15 @@ impl Cpu {
             // SAFETY: both functions return texts that the caller owns; `take_message` frees them.
             let [name, features] =
                 unsafe { [take_message(LLVMGetHostCPUName()), take_message(LLVMGetHostCPUFeatures())] };
-            let name = family_of(&name, &features).map_or(name, str::to_string);
             Cpu { name, features, triple: None }
         });
         MACHINE.clone()
+    }
+
+    /// Name of the family whose costs apply: that of the CPU, unless features contradict it. LLVM keeps the name, since its scheduling
+    /// for newer families takes longer and gains nothing.
+    pub fn family(&self) -> &str {
+        family_of(&self.name, &self.features).unwrap_or(&self.name)
     }
 
     /// CPU that code is generated for when it runs in this process.
@@ -249,8 +254,7 @@ const BEFORE_AMX: [&str; 8] = [
 const FAMILY_FEATURES: [(&str, &str); 3] =
     [("amx-avx512", "diamondrapids"), ("amx-fp16", "graniterapids"), ("amx-tile", "sapphirerapids")];
 
-/// Family of a CPU whose features contradict its name. A hypervisor may report the model number of an older CPU; tables of costs
-/// and LLVM's scheduling model follow the name.
+/// Family of a CPU whose features contradict its name. A hypervisor may report the model number of an older CPU.
 fn family_of(name: &str, features: &str) -> Option<&'static str> {
     if !BEFORE_AMX.contains(&name) {
         return None;

@@ -14,7 +14,8 @@ use heddle_ir::Diagnostic;
 use llvm_sys::core::*;
 use llvm_sys::target_machine::*;
 use llvm_sys::transforms::pass_builder::*;
-use std::ffi::CStr;
+use std::borrow::Cow;
+use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
 /// Output format of code generation.
@@ -59,24 +60,48 @@ function<eager-inv>(loop(loop-deletion),simplifycfg,instcombine<no-verify-fixpoi
 instcombine<no-verify-fixpoint>,loop-mssa(licm<allowspeculation>),instsimplify,simplifycfg),\
 globaldce";
 
+/// Pass of [`VECTOR_CODE_PASSES`] before which loops of one-lane code are vectorized, and the passes that do so.
+const LOOP_VECTORIZATION: [&str; 2] =
+    ["loop-unroll<O2>", "loop-simplify,lcssa,loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg,"];
+
+/// What LLVM makes of the loops of the source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SourceLoops {
+    /// They stay scalar.
+    Scalar,
+    /// They are vectorized where LLVM can.
+    Vectorized,
+}
+
 /// LLVM pass pipeline for a target machine.
 #[derive(Debug)]
 pub struct LlvmPasses {
     machine: Rc<TargetMachine>,
-    names: &'static CStr,
+    names: Cow<'static, CStr>,
     /// True if the loop and SLP vectorizers run.
     vectorizes: bool,
 }
 
 impl LlvmPasses {
-    fn new(cpu: &Cpu, names: &'static CStr, vectorizes: bool) -> Result<LlvmPasses, Diagnostic> {
+    fn new(
+        cpu: &Cpu,
+        names: impl Into<Cow<'static, CStr>>,
+        vectorizes: bool,
+    ) -> Result<LlvmPasses, Diagnostic> {
         let machine = machine(cpu, CodegenLevel::Default).map_err(no_machine)?;
-        Ok(LlvmPasses { machine, names, vectorizes })
+        Ok(LlvmPasses { machine, names: names.into(), vectorizes })
     }
 
-    /// Returns the pipeline for vector code, without vectorizers.
-    fn of_vector_code(cpu: &Cpu) -> Result<LlvmPasses, Diagnostic> {
-        LlvmPasses::new(cpu, VECTOR_CODE_PASSES, false)
+    /// Returns the pipeline for vector code.
+    fn of_vector_code(cpu: &Cpu, loops: SourceLoops) -> Result<LlvmPasses, Diagnostic> {
+        let [before, passes] = LOOP_VECTORIZATION;
+        let names = match (loops, VECTOR_CODE_PASSES.to_str()) {
+            (SourceLoops::Vectorized, Ok(names)) => {
+                CString::new(names.replace(before, &format!("{passes}{before}"))).ok()
+            }
+            _ => None,
+        };
+        LlvmPasses::new(cpu, names.map_or(VECTOR_CODE_PASSES.into(), Cow::from), false)
     }
 
     /// Returns the pipeline that inlines `alwaysinline` functions and deletes unused ones.
@@ -131,11 +156,16 @@ pub(crate) fn run_pass(module: &LlvmModule, pass: &CStr) {
     }
 }
 
-/// Optimizes a module with LLVM's passes, vectorizers excluded. Also replaces inverse square roots by estimates,
+/// Optimizes a module with LLVM's passes, vectorizers excluded. See [`optimize_loops`].
+pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), Diagnostic> {
+    optimize_loops(module, cpu, SourceLoops::Scalar)
+}
+
+/// Optimizes a module with LLVM's passes. Also replaces inverse square roots by estimates,
 /// lowers masked accesses that the CPU lacks, gives masks the machine's representation, and prefetches masked accesses, each where the CPU
 /// profits.
-pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), Diagnostic> {
-    optimize_with_masks(module, cpu, MaskRepresentation::of(cpu))
+pub fn optimize_loops(module: &LlvmModule, cpu: &Cpu, loops: SourceLoops) -> Result<(), Diagnostic> {
+    optimize_as(module, cpu, loops, MaskRepresentation::of(cpu))
 }
 
 /// Optimizes a module with the given mask representation.
@@ -144,10 +174,19 @@ pub fn optimize_with_masks(
     cpu: &Cpu,
     representation: MaskRepresentation,
 ) -> Result<(), Diagnostic> {
+    optimize_as(module, cpu, SourceLoops::Scalar, representation)
+}
+
+fn optimize_as(
+    module: &LlvmModule,
+    cpu: &Cpu,
+    loops: SourceLoops,
+    representation: MaskRepresentation,
+) -> Result<(), Diagnostic> {
     set_target_attributes(module, cpu);
     estimate_roots(module, cpu);
     saturate_vectors(module, cpu);
-    LlvmPasses::of_vector_code(cpu)?.run(module)?;
+    LlvmPasses::of_vector_code(cpu, loops)?.run(module)?;
     store_single_lanes(module);
     lower_unmasked_accesses(module, cpu)?;
     rewrite_masks(module, representation);

@@ -6,7 +6,7 @@ use crate::launch::LaunchForecast;
 use crate::processors::thread_time;
 use crate::program::{BuildOptions, BuildServices};
 use crate::selection::{CandidateSpec, CodeTraits, Selection, Trials};
-use crate::vector_code::{CodeForm, CodeVariant, GroupFunctions, VectorCode};
+use crate::vector_code::{CodeForm, CodeVariant, GroupFunctions, VectorCode, source_loops};
 use heddle_compiler::KernelReport;
 use heddle_compiler::context::PassContext;
 use heddle_compiler::ir::diagnostic::DiagnosticLocation;
@@ -15,7 +15,7 @@ use heddle_compiler::ir::words::Flag;
 use heddle_compiler::ir::{Code, Diagnostic, Function, Module, Op, Space};
 use heddle_llvm::{
     CodegenLevel, Cpu, EmitOptions, Jit, PRINT, compile_host_object, define_printf_bodies, emit, entry_name,
-    inline_single_calls, internalize_except, optimize, share_globals, stack_bytes,
+    inline_single_calls, internalize_except, optimize_loops, share_globals, stack_bytes,
 };
 use heddle_transform::{GroupFunction, KernelOptions, estimate_regions, instruction_count};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -396,7 +396,7 @@ fn compile(
     }
     inline_single_calls(&llvm, cpu)?;
     step();
-    optimize(&llvm, cpu)?;
+    optimize_loops(&llvm, cpu, source_loops(&module, &variant.brush, &options.target(cpu)))?;
     step();
     let object = compile_host_object(&llvm, CodegenLevel::Default)?;
     step();

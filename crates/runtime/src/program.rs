@@ -53,7 +53,7 @@ impl BuildOptions {
 
     /// Cost table of a machine.
     pub(crate) fn target(&self, cpu: &Cpu) -> TargetInfo {
-        TargetInfo::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86())
+        TargetInfo::of_cpu(cpu.family(), cpu.vector_bits(), cpu.is_x86())
     }
 
     /// Options of the vectorizer.

@@ -12,11 +12,12 @@ use heddle_compiler::report::attribute_to_kernel;
 use heddle_compiler::session::retain_all_reachable;
 use heddle_compiler::{BrushExtents, KernelReport, PassPolicy, Session};
 use heddle_llvm::{
-    CodeFormat, Cpu, EmitOptions, LlvmModule, define_printf_bodies, emit, generate, internalize_except,
-    optimize,
+    CodeFormat, Cpu, EmitOptions, LlvmModule, SourceLoops, define_printf_bodies, emit, generate,
+    internalize_except, optimize_loops,
 };
 use heddle_transform::{
-    AxisOrder, GroupExecution, GroupFunction, KernelOptions, VersioningPolicy, WorkItemLayout, lower_kernels,
+    AxisOrder, GroupExecution, GroupFunction, KernelOptions, TargetInfo, VersioningPolicy, WorkItemLayout,
+    has_vectorized_loops, lower_kernels,
 };
 use rustc_hash::FxHasher;
 use std::fmt;
@@ -250,7 +251,18 @@ impl GroupFunctions {
         let message: Vec<_> = message.map(|message| message.clone().in_module(program)).collect();
         let report = |group: &GroupFunction| KernelReport::new(program, &module, group, &made, &message);
         let reports = groups.iter().map(report).collect();
-        Ok(VectorCode { module, groups, reports })
+        let source_loops = source_loops(&module, &made.brush, &options.target(cpu));
+        Ok(VectorCode { module, groups, reports, source_loops })
+    }
+}
+
+/// What LLVM makes of the loops of kernels: with one lane, it vectorizes those over contiguous elements.
+pub(crate) fn source_loops(module: &Module, brush: &[u32], target: &TargetInfo) -> SourceLoops {
+    let has_one_lane = brush.iter().all(|&extent| extent == 1);
+    if has_one_lane && has_vectorized_loops(module, target) {
+        SourceLoops::Vectorized
+    } else {
+        SourceLoops::Scalar
     }
 }
 
@@ -263,6 +275,8 @@ pub struct VectorCode {
     pub groups: Vec<GroupFunction>,
     /// Reports of the kernels, in the same order.
     pub reports: Vec<KernelReport>,
+    /// What LLVM makes of the kernels' loops.
+    source_loops: SourceLoops,
 }
 
 impl VectorCode {
@@ -272,7 +286,7 @@ impl VectorCode {
         define_printf_bodies(&llvm);
         let seen: Vec<&str> = self.groups.iter().map(|group| &*group.name).collect();
         internalize_except(&llvm, &seen);
-        optimize(&llvm, cpu)?;
+        optimize_loops(&llvm, cpu, self.source_loops)?;
         Ok(llvm)
     }
 

@@ -8,6 +8,7 @@
 //!   first-level cache.
 //! * Branches that depend on data, and the ends of loops whose iterations are not known, are mispredicted at times.
 //! * Vector values beyond the registers are spilled and reloaded.
+//! * Loops of code with one lane are vectorized by LLVM where iterations take contiguous elements.
 //!
 //! Requires: stage Wide.
 //! Decision: the code itself is estimated rather than extrapolated from one code, since accesses change with the number of lanes;
@@ -15,6 +16,7 @@
 
 mod branches;
 mod trip_counts;
+mod vectorized_loops;
 
 use crate::brushes::carried_latency;
 use crate::target::{OpTime, TargetInfo};
@@ -79,6 +81,17 @@ pub fn instruction_count(module: &Module, target: &TargetInfo) -> f64 {
         insts.map(|inst| f64::from(of_inst(func, inst))).sum()
     };
     module.functions.iter().map(of_func).sum()
+}
+
+/// True if a module for brushes of one lane has loops that LLVM vectorizes with profit.
+pub fn has_vectorized_loops(module: &Module, target: &TargetInfo) -> bool {
+    let calls = CallTimes::default();
+    let brush = EstimatedBrush { lanes: 1.0, spread: 0.0 };
+    module.functions.iter().any(|func| {
+        let estimate = CodeEstimate::new(func, brush, &calls, target);
+        let mut innermost = estimate.cycles.cycles().filter(|&it| estimate.cycles.children(it).is_empty());
+        innermost.any(|cycle| estimate.vectorized_share(cycle, &estimate.blocks_of(cycle)) < 1.0)
+    })
 }
 
 /// Lanes of a brush.
@@ -191,6 +204,10 @@ impl<'a> CodeEstimate<'a> {
         condition.map(|&it| self.unfrozen(it))
     }
 
+    fn blocks_of(&self, cycle: Cycle) -> Vec<Block> {
+        self.order.iter().copied().filter(|&it| self.cycles.innermost(it) == Some(cycle)).collect()
+    }
+
     /// Time of an innermost loop, each time that it is entered, altogether.
     fn loop_time(&self, cycle: Cycle, counts: &FxHashMap<Block, f64>) -> f64 {
         let header = self.cycles.header(cycle);
@@ -199,8 +216,7 @@ impl<'a> CodeEstimate<'a> {
         if iterations <= 0.0 {
             return 0.0;
         }
-        let blocks: Vec<Block> =
-            self.order.iter().copied().filter(|&it| self.cycles.innermost(it) == Some(cycle)).collect();
+        let blocks = self.blocks_of(cycle);
         let mut work = Work::default();
         for &block in &blocks {
             work.add(self.work_of(block), count(block) / iterations);
@@ -224,7 +240,8 @@ impl<'a> CodeEstimate<'a> {
         let latency = carried_latency(self.func, header, &blocks, &times);
         let trips = self.trips(cycle);
         let all = Work { busy: work.busy * trips, operations: work.operations * trips };
-        all.with_latency(f64::from(latency) * trips) * iterations / trips
+        let share = self.vectorized_share(cycle, &blocks);
+        all.with_latency(f64::from(latency) * trips) * iterations / trips * share
     }
 
     /// Time of an iteration that accesses lose which are far apart in each lane, as of rows: the lines of all lanes are in the same few sets

@@ -41,7 +41,7 @@ pub use brushes::{
     LoopEstimate, choose_brushes, compare_with_scalars, estimate_hottest_loop, find_brush_observer,
 };
 pub use canonicalize::{canonicalize, split_critical_edges};
-pub use code_estimate::{estimate_regions, instruction_count};
+pub use code_estimate::{estimate_regions, has_vectorized_loops, instruction_count};
 pub use divergent_loops::{LoopFacts, make_loops_uniform};
 pub use fuse::{BranchFusion, FuseOptions, FusionResult, fuse, fuse_profiled};
 pub use inline::{inline_calls, inline_small};

@@ -94,7 +94,7 @@ fn name(timed: TimedOperation) -> &'static str {
 /// Prints the table and returns the factor by which each of its figures is off.
 fn print_report(isa: InstructionSet, figures: &CostFigures, report: &mut BenchReport) -> Vec<f64> {
     let unit_cycles = if Cpu::host().name == "znver5" { 2.0 } else { 1.0 };
-    let machine = Machine::of_cpu(&Cpu::host().name, isa.cpu().vector_bits(), true);
+    let machine = Machine::of_cpu(Cpu::host().family(), isa.cpu().vector_bits(), true);
     let mut table =
         ReportTable::new(&["operation", "i32", "table", "i64", "table", "off", "a register", "a lane"]);
     let mut factors = Vec::new();

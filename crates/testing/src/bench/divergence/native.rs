@@ -230,7 +230,7 @@ fn of_sweep(
 ) -> Result<(NativeBenchKernel, FlattenDecision), String> {
     let read = input(early, 1, ROUNDS);
     let before = measure(module, LANES, &read)?;
-    let machine = MachineModel::Vectors(Costs::of_cpu(&cpu.name, cpu.vector_bits(), cpu.is_x86()), WIDTH);
+    let machine = MachineModel::Vectors(Costs::of_cpu(cpu.family(), cpu.vector_bits(), cpu.is_x86()), WIDTH);
     let options =
         flatten::FlattenOptions { policy: FlattenPolicy::Force, lanes: WIDTH, machine, ..Default::default() };
     let (_, decision) = flattened(module, &before, options)?;
