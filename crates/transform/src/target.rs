@@ -418,15 +418,25 @@ mod tests {
     }
 
     #[test]
-    fn on_zen_4_lines_are_cheaper_than_gathers_that_others_would_take() {
+    fn on_zen_4_gathers_cost_more_than_lines_and_than_on_others() {
         let gather = |target: TargetInfo| target.cost(target.load.scattered, 16, 512);
         let lines = |target: TargetInfo| {
             4 * (target.cost(target.load.whole, 16, 512) + target.cost(target.permute, 16, 512))
         };
-        assert!(
-            gather(TargetInfo::ZEN4) > lines(TargetInfo::ZEN4)
-                && gather(TargetInfo::SAPPHIRE_RAPIDS) < lines(TargetInfo::ZEN4)
-        );
+        assert!(gather(TargetInfo::ZEN4) > lines(TargetInfo::ZEN4));
+        assert!(gather(TargetInfo::SAPPHIRE_RAPIDS) < gather(TargetInfo::ZEN4));
+    }
+
+    #[test]
+    fn narrow_elements_are_gathered_lane_by_lane() {
+        let cost = |bits, is_masked| TargetInfo::SAPPHIRE_RAPIDS.scattered_cost(false, is_masked, 16, bits);
+        assert!(cost(8, false) > cost(32, false) && cost(8, true) > cost(8, false));
+        let [eight, sixteen] = [8, 16].map(|lanes| {
+            let target = TargetInfo::SAPPHIRE_RAPIDS;
+            target.repeated_cost(false, false, lanes, 32, 4)
+                - 4 * target.scattered_cost(false, false, lanes, 32)
+        });
+        assert!(eight == 0 && sixteen > 0, "more lanes than a set has lines evict one another");
     }
 
     #[test]
