@@ -64,7 +64,7 @@ globaldce";
 const LOOP_VECTORIZATION: [&str; 2] =
     ["loop-unroll<O2>", "loop-simplify,lcssa,loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg,"];
 
-/// What LLVM makes of the loops of the source.
+/// Treatment of the source's loops by LLVM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SourceLoops {
     /// They stay scalar.
@@ -78,7 +78,7 @@ pub enum SourceLoops {
 pub struct LlvmPasses {
     machine: Rc<TargetMachine>,
     names: Cow<'static, CStr>,
-    /// True if the loop and SLP vectorizers run.
+    /// True if the loop and SLP vectorizers of a default pipeline run.
     vectorizes: bool,
 }
 
@@ -156,7 +156,7 @@ pub(crate) fn run_pass(module: &LlvmModule, pass: &CStr) {
     }
 }
 
-/// Optimizes a module with LLVM's passes, vectorizers excluded. See [`optimize_loops`].
+/// Optimizes a module with LLVM's passes, vectorizers excluded, as [`optimize_loops`] does.
 pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), Diagnostic> {
     optimize_loops(module, cpu, SourceLoops::Scalar)
 }

@@ -256,7 +256,7 @@ impl GroupFunctions {
     }
 }
 
-/// What LLVM makes of the loops of kernels: with one lane, it vectorizes those over contiguous elements.
+/// Returns the treatment of kernels' loops by LLVM: with one lane, it vectorizes those over contiguous elements.
 pub(crate) fn source_loops(module: &Module, brush: &[u32], target: &TargetInfo) -> SourceLoops {
     let has_one_lane = brush.iter().all(|&extent| extent == 1);
     if has_one_lane && has_vectorized_loops(module, target) {
@@ -275,7 +275,7 @@ pub struct VectorCode {
     pub groups: Vec<GroupFunction>,
     /// Reports of the kernels, in the same order.
     pub reports: Vec<KernelReport>,
-    /// What LLVM makes of the kernels' loops.
+    /// Treatment of the kernels' loops by LLVM.
     source_loops: SourceLoops,
 }
 
