@@ -4,6 +4,8 @@
 //! exit stops them: a signal interrupts each, and its handler never returns. A thread stops only where it runs code of LLVM, clang or
 //! Heddle; in the C library it may hold the lock of the allocator, which the rest of the exit needs, so it is interrupted again.
 //!
+//! A table may be destroyed before the exit stops the thread that just made it. A thread that fails from then on is stopped, too.
+//!
 //! The variables of the main thread are destroyed before all tables, by `exit` and by `pthread_exit`. After the latter the process goes
 //! on with its other threads, and stopped ones continue.
 
@@ -129,11 +131,16 @@ mod signals {
     /// Code in which a thread may stop: start and end of each segment.
     static RANGES: [[AtomicUsize; 2]; 16] = [const { [const { AtomicUsize::new(0) }; 2] }; 16];
 
-    /// Action of the program for the signal.
-    static PREVIOUS: AtomicPtr<libc::sigaction> = AtomicPtr::new(std::ptr::null_mut());
-
     /// Signal that interrupts threads; programs ignore it by default.
     const SIGNAL: c_int = libc::SIGURG;
+
+    /// Signals that are handled: that one, and those of threads that use what is destroyed.
+    const SIGNALS: [c_int; 6] =
+        [SIGNAL, libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT];
+
+    /// Actions of the program for the signals.
+    static PREVIOUS: [AtomicPtr<libc::sigaction>; SIGNALS.len()] =
+        [const { AtomicPtr::new(std::ptr::null_mut()) }; SIGNALS.len()];
 
     /// Adds the code of a loaded library if it is LLVM, clang or the library of this function.
     ///
@@ -232,7 +239,7 @@ mod signals {
             .iter()
             .any(|[start, end]| (start.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&at));
         match slot.filter(|_| IS_STOPPING.load(Ordering::SeqCst)) {
-            Some(slot) if can_stop => stay(slot),
+            Some(slot) if can_stop || signal != SIGNAL => stay(slot),
             Some(_) => {}
             // SAFETY: as the system called this handler.
             None => unsafe { chain(signal, info, context) },
@@ -241,19 +248,25 @@ mod signals {
         unsafe { *libc::__errno_location() = errno };
     }
 
-    /// Calls the handler that the program had.
+    /// Does what the program would have done.
     ///
     /// # Safety
     /// As for [`handle`].
     unsafe fn chain(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+        let previous = SIGNALS.iter().zip(&PREVIOUS).find(|(it, _)| **it == signal);
         // SAFETY: it is null, or an action that is never freed.
-        let Some(previous) = (unsafe { PREVIOUS.load(Ordering::Acquire).as_ref() }) else { return };
-        if matches!(previous.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN) {
+        let Some(previous) = previous.and_then(|(_, it)| unsafe { it.load(Ordering::Acquire).as_ref() })
+        else {
             return;
-        }
-        // SAFETY: the program installed it as a handler of this type.
+        };
+        // SAFETY: the program installed the action, and its handler has this type.
         unsafe {
-            if previous.sa_flags & libc::SA_SIGINFO != 0 {
+            if matches!(previous.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN) {
+                if signal != SIGNAL {
+                    // The thread fails again when this handler returns; `abort` ends the process.
+                    libc::sigaction(signal, previous, std::ptr::null_mut());
+                }
+            } else if previous.sa_flags & libc::SA_SIGINFO != 0 {
                 let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
                     std::mem::transmute(previous.sa_sigaction);
                 handler(signal, info, context);
@@ -266,16 +279,18 @@ mod signals {
 
     fn install() {
         let handler: unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = handle;
-        // SAFETY: actions that are all zeros; the handler does only what handlers may do.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            let mut previous: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = handler as usize;
-            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
-            libc::sigaction(SIGNAL, std::ptr::null(), &mut previous);
-            if previous.sa_sigaction != action.sa_sigaction {
-                PREVIOUS.store(Box::into_raw(Box::new(previous)), Ordering::Release);
-                libc::sigaction(SIGNAL, &action, std::ptr::null_mut());
+        for (signal, keep) in SIGNALS.into_iter().zip(&PREVIOUS) {
+            // SAFETY: actions that are all zeros; the handler does only what handlers may do.
+            unsafe {
+                let mut action: libc::sigaction = std::mem::zeroed();
+                let mut previous: libc::sigaction = std::mem::zeroed();
+                action.sa_sigaction = handler as usize;
+                action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+                libc::sigaction(signal, std::ptr::null(), &mut previous);
+                if previous.sa_sigaction != action.sa_sigaction {
+                    keep.store(Box::into_raw(Box::new(previous)), Ordering::Release);
+                    libc::sigaction(signal, &action, std::ptr::null_mut());
+                }
             }
         }
     }

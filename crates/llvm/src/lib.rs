@@ -46,6 +46,7 @@ mod entry_lock;
 mod object_cache;
 mod coverage;
 mod compiler_threads;
+mod lazy_tables;
 mod cpu;
 mod stack;
 
@@ -71,6 +72,7 @@ pub use indices::restore_indices;
 pub use jit::{CodegenLevel, Jit, JitEntry, compile_host_object, limit_scheduling};
 pub use join::join;
 pub use kernel_info::{ArgumentPiece, ImageType, KernelInfo, KernelParam, ParamPassing, kernels};
+pub use lazy_tables::make_lazy_tables;
 pub use link::{internalize_except, link, reduce_to_functions, share_globals};
 pub use masks::{MaskRepresentation, rewrite_masks};
 pub use object_cache::{CacheSearch, ObjectCache};

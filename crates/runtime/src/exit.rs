@@ -7,10 +7,11 @@
 //! Functions of `atexit` run in reverse order, and LLVM registers destructors of tables when they are first needed. So threads are stopped
 //! where the main thread's own variables end, which is before all of them; nothing is compiled in the background from then on.
 //! Where another thread ends the process, they are stopped by a function of `atexit`. One of those has to be after each table that a
-//! compilation has made while it may still run: it is registered at each step of the first compilations, and of later ones
+//! compilation has made while it may still run: a small compilation before the first one makes those of code generation
+//! ([`heddle_llvm::make_lazy_tables`]), and the function is registered at each step of the first compilations, and of later ones
 //! after the first, second, fourth and so on, since hardly any makes a table that those before did not need.
 
-use heddle_llvm::{CompilerThread, stop_compiler_threads};
+use heddle_llvm::{CompilerThread, make_lazy_tables, stop_compiler_threads};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -82,6 +83,11 @@ fn register(steps: u64) {
 /// Notes that LLVM has done a step of a compilation, and may have made tables.
 pub(crate) fn step() {
     register(STEPS.fetch_add(1, Ordering::Relaxed) + 1);
+}
+
+/// Has LLVM make the tables of code generation, once in a process, so that the exit stops threads before they are destroyed.
+pub(crate) fn before_compilation() {
+    make_lazy_tables(step);
 }
 
 /// Registers the use of LLVM by a thread that nothing waits for; none where the process exits.
