@@ -14,6 +14,9 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::thread;
 
+/// Variable that has a panic end the process if it is 1. Otherwise the caller goes on without the result, and no test would notice.
+const ABORT_VARIABLE: &str = "HEDDLE_ABORT";
+
 type FatalErrorHandler = Box<dyn FnOnce(String)>;
 
 thread_local! {
@@ -75,5 +78,10 @@ pub fn catch_fatal_errors<T: Send + 'static>(
         // Without another thread, run the work here.
         return Ok(work());
     }
-    while_waiting(|| done.recv()).unwrap_or_else(|_| Err(not_compiled("its thread came to an end".into())))
+    while_waiting(|| done.recv()).unwrap_or_else(|_| {
+        if std::env::var_os(ABORT_VARIABLE).is_some_and(|value| value == "1") {
+            std::process::abort();
+        }
+        Err(not_compiled("its thread came to an end".into()))
+    })
 }

@@ -61,6 +61,7 @@ impl TestProgram {
         let mut test = program(&self.path, [""; 0]);
         test.current_dir(&self.folder)
             .env("CARGO_MANIFEST_DIR", &self.folder)
+            .env("HEDDLE_ABORT", "1")
             .envs(variables.iter().copied());
         let (out, err) = (at(&log, file.try_clone())?, at(&log, file.try_clone())?);
         let status = test.stdin(Stdio::null()).stdout(out).stderr(err).status();

@@ -122,7 +122,7 @@ pub(crate) fn run(program: &Path, arguments: &[&Path], environment: &[(&str, &st
     command.arg(LIMIT).arg(program).args(arguments);
     command.env("LD_LIBRARY_PATH", folder()).env("PYTHONDONTWRITEBYTECODE", "1");
     // Ignore tinygrad's cache of earlier runs.
-    command.env("HEDDLE_CACHE_DIR", scratch().join("objects"));
+    command.env("HEDDLE_CACHE_DIR", scratch().join("objects")).env("HEDDLE_ABORT", "1");
     command.env("CACHEDB", scratch().join("tinygrad.db")).env("CACHELEVEL", "0").env("CC", "clang-22");
     command.envs(environment.iter().copied());
     command

@@ -46,7 +46,7 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> Output {
 pub(crate) fn command(program: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new("timeout");
     command.arg(LIMIT).arg(program).args(arguments).env("OCL_ICD_VENDORS", vendors());
-    command.env("HEDDLE_CACHE_DIR", scratch().join("cache"));
+    command.env("HEDDLE_CACHE_DIR", scratch().join("cache")).env("HEDDLE_ABORT", "1");
     // Ignore PyOpenCL's cache of an earlier driver.
     command.env("PYOPENCL_NO_CACHE", "1").env("PYTHONDONTWRITEBYTECODE", "1");
     command
