@@ -1,5 +1,7 @@
 //! Costs and times of vector instructions by target, for the cost models of passes.
 
+use heddle_ir::Op;
+
 /// Cost of a vector operation, in tenths of a plain operation on one register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VectorCost {
@@ -30,6 +32,46 @@ pub struct AccessCosts {
     pub scattered: VectorCost,
     /// An address per lane, masked.
     pub masked_scattered: VectorCost,
+}
+
+/// Direction of a memory access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessDirection {
+    /// From memory.
+    Load,
+    /// To memory.
+    Store,
+}
+
+impl AccessDirection {
+    /// Direction of an operation on memory; one that reads and writes counts as a store.
+    pub fn of(op: Op) -> AccessDirection {
+        match op {
+            Op::Load | Op::MaskedLoad | Op::Gather => AccessDirection::Load,
+            _ => AccessDirection::Store,
+        }
+    }
+
+    /// True for stores.
+    pub fn is_store(self) -> bool {
+        self == AccessDirection::Store
+    }
+}
+
+/// Lanes for which an access is made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessLanes {
+    /// All lanes of the brush.
+    All,
+    /// Those that a mask selects.
+    Masked,
+}
+
+impl AccessLanes {
+    /// Lanes of an access that has a mask, or none.
+    pub fn under(is_masked: bool) -> AccessLanes {
+        if is_masked { AccessLanes::Masked } else { AccessLanes::All }
+    }
 }
 
 /// Latency and throughput of an operation, in tenths of a cycle.
@@ -361,26 +403,61 @@ impl TargetInfo {
     }
 
     /// Cost of loads, or of stores.
-    pub fn access_costs(&self, is_store: bool) -> &AccessCosts {
-        if is_store { &self.store } else { &self.load }
+    pub fn access_costs(&self, direction: AccessDirection) -> &AccessCosts {
+        match direction {
+            AccessDirection::Load => &self.load,
+            AccessDirection::Store => &self.store,
+        }
+    }
+
+    /// Cost of an access to contiguous elements.
+    pub fn contiguous_cost(
+        &self,
+        direction: AccessDirection,
+        active: AccessLanes,
+        lanes: u32,
+        element_bits: u32,
+    ) -> u32 {
+        let costs = self.access_costs(direction);
+        let cost = match active {
+            AccessLanes::All => costs.whole,
+            AccessLanes::Masked => costs.masked,
+        };
+        self.cost(cost, lanes, lanes * element_bits)
     }
 
     /// Cost of an access with an address for each lane. No machine gathers or scatters elements of less than 32 bits: their lanes
     /// are accessed one after the other, under a mask behind branches.
-    pub fn scattered_cost(&self, is_store: bool, is_masked: bool, lanes: u32, element_bits: u32) -> u32 {
-        let costs = self.access_costs(is_store);
-        let cost = if is_masked { costs.masked_scattered } else { costs.scattered };
+    pub fn scattered_cost(
+        &self,
+        direction: AccessDirection,
+        active: AccessLanes,
+        lanes: u32,
+        element_bits: u32,
+    ) -> u32 {
+        let costs = self.access_costs(direction);
+        let (cost, branch) = match active {
+            AccessLanes::All => (costs.scattered, 0),
+            AccessLanes::Masked => (costs.masked_scattered, self.branch),
+        };
         let of_lanes = self.cost(cost, lanes, lanes * element_bits);
-        let each = self.lane + if is_masked { self.branch } else { 0 };
+        let each = self.lane + branch;
         if element_bits < 32 { of_lanes.max(lanes * each) } else { of_lanes }
     }
 
     /// Cost of so many accesses to the same lines, an address for each lane. Lanes may be as far apart as the first-level cache has sets:
     /// their lines then evict one another between two accesses.
-    pub fn repeated_cost(&self, is_store: bool, is_masked: bool, lanes: u32, bits: u32, times: u32) -> u32 {
+    pub fn repeated_cost(
+        &self,
+        direction: AccessDirection,
+        active: AccessLanes,
+        lanes: u32,
+        bits: u32,
+        times: u32,
+    ) -> u32 {
         /// Lines of a set.
         const WAYS: u32 = 8;
-        let once = self.scattered_cost(is_store, is_masked, lanes, bits);
+        let once = self.scattered_cost(direction, active, lanes, bits);
         let again = once + once / 2 * (lanes / WAYS).max(1).ilog2();
         once + again * times.saturating_sub(1)
     }
@@ -429,12 +506,12 @@ mod tests {
 
     #[test]
     fn narrow_elements_are_gathered_lane_by_lane() {
-        let cost = |bits, is_masked| TargetInfo::SAPPHIRE_RAPIDS.scattered_cost(false, is_masked, 16, bits);
-        assert!(cost(8, false) > cost(32, false) && cost(8, true) > cost(8, false));
+        let (load, all) = (AccessDirection::Load, AccessLanes::All);
+        let cost = |bits, active| TargetInfo::SAPPHIRE_RAPIDS.scattered_cost(load, active, 16, bits);
+        assert!(cost(8, all) > cost(32, all) && cost(8, AccessLanes::Masked) > cost(8, all));
         let [eight, sixteen] = [8, 16].map(|lanes| {
             let target = TargetInfo::SAPPHIRE_RAPIDS;
-            target.repeated_cost(false, false, lanes, 32, 4)
-                - 4 * target.scattered_cost(false, false, lanes, 32)
+            target.repeated_cost(load, all, lanes, 32, 4) - 4 * target.scattered_cost(load, all, lanes, 32)
         });
         assert!(eight == 0 && sixteen > 0, "more lanes than a set has lines evict one another");
     }

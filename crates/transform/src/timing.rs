@@ -1,6 +1,6 @@
 //! Latency and throughput of instructions, and when results of straight code are available.
 
-use crate::target::{OpTime, TargetInfo};
+use crate::target::{AccessDirection, AccessLanes, OpTime, TargetInfo};
 use heddle_analysis::{BlockIndex, Cfg, CycleForest, DominatorTree, object_and_offset};
 use heddle_ir::{Function, Inst, Module, Op, Scalar, Type, Value};
 use rustc_hash::FxHashMap;
@@ -193,7 +193,8 @@ pub(crate) fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &T
         OpClass::Load => times.load,
         OpClass::Store => times.store,
         OpClass::Gather | OpClass::Scatter => {
-            let is_store = data.op == Op::Scatter;
+            let direction = AccessDirection::of(data.op);
+            let is_store = direction == AccessDirection::Store;
             let element =
                 func.value_type(if is_store { data.args[0] } else { func.results(inst)[0] }).scalar();
             // Narrow elements under a mask are behind branches. Others are accessed by pointers, of 64 bits.
@@ -201,7 +202,12 @@ pub(crate) fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &T
             let mask = data.args.get(if is_store { 2 } else { 1 });
             let is_masked = is_narrow && mask.is_some_and(|&mask| func.constant(mask).is_none());
             let bits = if is_narrow { element.bits() } else { ty.bytes() / lanes * 8 };
-            return Some(of_lanes(target.scattered_cost(is_store, is_masked, lanes, bits)));
+            return Some(of_lanes(target.scattered_cost(
+                direction,
+                AccessLanes::under(is_masked),
+                lanes,
+                bits,
+            )));
         }
         OpClass::DivideIntegers => return Some(of_lanes(times.divide_integers.busy * lanes)),
         OpClass::Divide => times.divide,

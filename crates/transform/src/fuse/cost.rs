@@ -5,7 +5,7 @@ use heddle_analysis::shape::{Geometry, Shape};
 use heddle_ir::ops::Effect;
 use heddle_ir::{Function, Inst, Op, Scalar, Type, Value};
 
-use crate::target::TargetInfo;
+use crate::target::{AccessDirection, AccessLanes, TargetInfo};
 
 /// Machine for which costs are estimated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,9 +113,11 @@ impl MachineModel {
         match data.op.info().effect {
             Effect::Joins => self.select(ty),
             Effect::Terminator => 0,
-            Effect::Reads | Effect::Writes | Effect::ReadsWrites => {
-                self.access(data.op == Op::Load, ty, access_pattern.unwrap_or(AddressPattern::Scattered))
-            }
+            Effect::Reads | Effect::Writes | Effect::ReadsWrites => self.access(
+                AccessDirection::of(data.op),
+                ty,
+                access_pattern.unwrap_or(AddressPattern::Scattered),
+            ),
             Effect::Callee => CALL,
             Effect::Pure | Effect::Traps if result.is_some_and(|value| facts.fact(value).is_uniform()) => {
                 self.scalar(data.op)
@@ -140,29 +142,28 @@ impl MachineModel {
     }
 
     /// Returns the cost of a masked memory operation.
-    pub(super) fn access(self, is_load: bool, ty: Type, access_pattern: AddressPattern) -> i64 {
-        self.access_of(is_load, ty, access_pattern, true)
+    pub(super) fn access(self, direction: AccessDirection, ty: Type, access_pattern: AddressPattern) -> i64 {
+        self.access_of(direction, ty, access_pattern, AccessLanes::Masked)
     }
 
     /// Returns the cost of a memory operation with or without a mask.
     pub(crate) fn access_of(
         self,
-        is_load: bool,
+        direction: AccessDirection,
         ty: Type,
         access_pattern: AddressPattern,
-        is_masked: bool,
+        active: AccessLanes,
     ) -> i64 {
         match self {
             MachineModel::Warps => {
                 WARP_ACCESS * if access_pattern == AddressPattern::Scattered { 2 } else { 1 }
             }
             MachineModel::Vectors(target, lanes) => {
-                let (costs, bits) = (target.access_costs(!is_load), ty.scalar().bits().max(8));
-                i64::from(match (access_pattern, is_masked) {
-                    (AddressPattern::Uniform, _) => return PLAIN,
-                    (AddressPattern::Contiguous, true) => target.cost(costs.masked, lanes, bits * lanes),
-                    (AddressPattern::Contiguous, false) => target.cost(costs.whole, lanes, bits * lanes),
-                    (AddressPattern::Scattered, _) => target.scattered_cost(!is_load, is_masked, lanes, bits),
+                let bits = ty.scalar().bits().max(8);
+                i64::from(match access_pattern {
+                    AddressPattern::Uniform => return PLAIN,
+                    AddressPattern::Contiguous => target.contiguous_cost(direction, active, lanes, bits),
+                    AddressPattern::Scattered => target.scattered_cost(direction, active, lanes, bits),
                 })
             }
         }

@@ -15,6 +15,7 @@ use super::align::{AlignmentMatrix, AlignmentStep};
 use super::cost::{AddressPattern, MachineModel, access_pattern};
 use super::identity::{MergeOperand, MergedInst, is_mergeable, merge};
 use super::sides::{BranchSide, FusionRefusal, SideElement, SideRegion, UnifiableBranch, straight};
+use crate::target::AccessDirection;
 
 /// Maximum number of alignments.
 const ROUNDS: usize = 3;
@@ -260,7 +261,7 @@ impl BranchPlanner<'_> {
                 let Some(ty) = ty else { return 0 };
                 let access_pattern =
                     if is_same { access_pattern(facts, x, ty.scalar()) } else { AddressPattern::Scattered };
-                machine.access(merged.op == Op::Load, ty, access_pattern)
+                machine.access(AccessDirection::of(merged.op), ty, access_pattern)
             }
             _ => {
                 let is_uniform =
@@ -325,7 +326,7 @@ impl BranchPlanner<'_> {
             return 0;
         }
         let ty = func.value_type(value);
-        let cost = |access_pattern| machine.access(data.op == Op::Load, ty, access_pattern);
+        let cost = |access_pattern| machine.access(AccessDirection::of(data.op), ty, access_pattern);
         (cost(AddressPattern::Scattered) - cost(access_pattern(self.context.facts, address, ty.scalar())))
             .max(0)
     }

@@ -29,7 +29,7 @@ mod rewrite;
 
 use crate::induction::{InductionVariable, LoopCounter, find_counter, find_induction};
 use crate::races::RaceSemantics;
-use crate::target::TargetInfo;
+use crate::target::{AccessDirection, AccessLanes, TargetInfo};
 use accesses::{LoopAccess, OverlapCheck, find_accesses, find_rows};
 use heddle_analysis::shape::Geometry;
 use heddle_analysis::{AccessGroups, ControlTables, Cycle, Divergence, Shape};
@@ -278,11 +278,13 @@ fn is_apart(
 /// Costs of a row's strip, and of its accesses one by one.
 fn costs(access: &LoopAccess, length: u32, options: &StripOptions) -> (u32, u32) {
     let (target, lanes) = (&options.target, options.lanes);
-    let costs = target.access_costs(access.is_store);
-    let (bits, row_bits) = (lanes * access.bytes * 8, length * access.bytes * 8);
-    let each = target.cost(costs.whole, length, row_bits) + target.lane;
-    let permutes = length * length.ilog2() * target.cost(target.permute, lanes, bits);
-    let strip = target.cost(target.load.whole, lanes, bits) + target.cost(target.store.whole, lanes, bits);
-    let alone = target.repeated_cost(access.is_store, false, lanes, access.bytes * 8, length);
+    let direction = if access.is_store { AccessDirection::Store } else { AccessDirection::Load };
+    let element_bits = access.bytes * 8;
+    let contiguous =
+        |direction, lanes| target.contiguous_cost(direction, AccessLanes::All, lanes, element_bits);
+    let each = contiguous(direction, length) + target.lane;
+    let permutes = length * length.ilog2() * target.cost(target.permute, lanes, lanes * element_bits);
+    let strip = contiguous(AccessDirection::Load, lanes) + contiguous(AccessDirection::Store, lanes);
+    let alone = target.repeated_cost(direction, AccessLanes::All, lanes, element_bits, length);
     (lanes * each + permutes + length * strip, alone)
 }

@@ -11,6 +11,7 @@ use heddle_ir::{Block, Detail, Function, Inst, Op};
 
 use crate::fuse::MachineModel;
 use crate::fuse::cost::access_pattern;
+use crate::target::{AccessDirection, AccessLanes};
 
 /// Assumed trip count of loops.
 const TRIPS: f64 = 8.0;
@@ -115,7 +116,8 @@ fn inst_cost(
             let (Some(value), Some(address)) = (value, data.address()) else { return 0.0 };
             let ty = func.value_type(value);
             let access_pattern = access_pattern(facts, address, ty.scalar());
-            machine.access_of(data.op == Op::Load, ty, access_pattern, !convergent_blocks.contains(block))
+            let active = AccessLanes::under(!convergent_blocks.contains(block));
+            machine.access_of(AccessDirection::of(data.op), ty, access_pattern, active)
         }
         _ => machine.inst(func, facts, inst, None),
     };

@@ -12,6 +12,7 @@
 use super::value_reps::ValueRep;
 use super::widener::Widener;
 use super::{Remark, RemarkKind, access_remark};
+use crate::target::{AccessDirection, AccessLanes};
 use heddle_ir::diagnostic::{AccessLowering, LoweringCosts};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::{Flag, IntPredicate};
@@ -86,24 +87,23 @@ impl Widener<'_> {
         let (target, lanes) = (self.options.target, u32::from(self.lanes));
         let bits = lanes * ty.bytes() * 8;
         let choice = SELECT_COST * target.registers_of(bits);
-        let whole = target.cost(target.load.whole, lanes, bits);
-        let is_store = self.old.inst(inst).op == Op::Store;
-        let together = match is_store {
-            true => {
-                let each = whole + 2 * choice + target.cost(target.store.whole, lanes, bits);
-                count * each
-            }
+        let element_bits = ty.bytes() * 8;
+        let whole = |direction| target.contiguous_cost(direction, AccessLanes::All, lanes, element_bits);
+        let direction = AccessDirection::of(self.old.inst(inst).op);
+        let load = whole(AccessDirection::Load);
+        let together = match direction {
+            AccessDirection::Store => count * (load + 2 * choice + whole(AccessDirection::Store)),
             // A tree of selects: one comparison for each of its levels.
-            false => {
+            AccessDirection::Load => {
                 let levels = count.next_power_of_two().trailing_zeros();
-                count * whole + (count - 1 + levels) * choice
+                count * load + (count - 1 + levels) * choice
             }
         };
-        let alone = target.scattered_cost(is_store, false, lanes, ty.bytes() * 8);
+        let alone = target.scattered_cost(direction, AccessLanes::All, lanes, element_bits);
         let pays = together < alone;
         let lowering = AccessLowering {
             accesses: 1,
-            is_store,
+            is_store: direction.is_store(),
             objects: Vec::new(),
             lowering: format!("selected from {count} elements"),
             condition: String::new(),

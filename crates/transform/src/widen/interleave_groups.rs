@@ -21,6 +21,7 @@
 use super::interleaving::InterleaveLayout;
 use super::value_reps::{ValueRep, ValueReps};
 use super::{Remark, RemarkKind, VersioningPolicy, WidenOptions, access_remark};
+use crate::target::{AccessDirection, AccessLanes};
 use heddle_analysis::{AccessGroups, StrideCondition, underlying_object};
 use heddle_ir::diagnostic::{AccessLowering, LoweringCosts};
 use heddle_ir::ops::Effect;
@@ -53,7 +54,7 @@ pub(super) struct InterleaveGroup {
     /// Bytes from a lane to the next.
     pub(super) stride: i64,
     pub(super) scalar: Scalar,
-    pub(super) writes: bool,
+    pub(super) direction: AccessDirection,
     /// Run-time conditions for this stride; empty if it is static.
     pub(super) conditions: Vec<StrideCondition>,
 }
@@ -172,17 +173,16 @@ impl GroupCosts {
     fn new(group: &InterleaveGroup, lanes: u16, is_masked: bool, options: &WidenOptions) -> GroupCosts {
         let layout = group.layout(lanes);
         let (lanes, target) = (u32::from(lanes), &options.target);
-        let bits = lanes * group.scalar.bytes() * 8;
-        let costs = target.access_costs(group.writes);
+        let (direction, element_bits) = (group.direction, group.scalar.bytes() * 8);
         // Gaps may be read, but not written.
-        let needs_mask = is_masked || group.writes && !layout.is_gapless();
-        let line = if needs_mask { costs.masked } else { costs.whole };
-        let separate = target.scattered_cost(group.writes, is_masked, lanes, group.scalar.bytes() * 8);
-        let cost = |cost| target.cost(cost, lanes, bits);
+        let needs_mask = is_masked || direction.is_store() && !layout.is_gapless();
+        let separate = target.scattered_cost(direction, AccessLanes::under(is_masked), lanes, element_bits);
+        let vector = target.contiguous_cost(direction, AccessLanes::under(needs_mask), lanes, element_bits);
+        let permute = target.cost(target.permute, lanes, lanes * element_bits);
         let mut grouped = match layout.factor() {
-            0 => costs.whole.register + costs.whole.lane,
-            1 => cost(line) + if group.stride < 0 { cost(target.permute) } else { 0 },
-            factor => factor as u32 * cost(line) + layout.permutes(group.writes) * cost(target.permute),
+            0 => target.contiguous_cost(direction, AccessLanes::All, 1, element_bits),
+            1 => vector + if group.stride < 0 { permute } else { 0 },
+            factor => factor as u32 * vector + layout.permutes(direction) * permute,
         };
         if group.has_versions() {
             grouped += target.branch;
@@ -219,7 +219,7 @@ fn remark(
     };
     let lowering = AccessLowering {
         accesses: number,
-        is_store: group.writes,
+        is_store: group.direction.is_store(),
         objects: Vec::new(),
         lowering,
         condition: conditions.into_iter().collect::<Vec<_>>().join(" and "),
@@ -269,8 +269,9 @@ impl OpenGroup {
             offset: access.group_offset.map_or(0, |(_, offset)| offset),
         };
         let members = self.accesses.iter().map(member).collect();
-        let OpenGroup { stride, scalar, writes, conditions, .. } = self;
-        InterleaveGroup { members, stride, scalar, writes, conditions }
+        let OpenGroup { stride, scalar, conditions, .. } = self;
+        let direction = if self.writes { AccessDirection::Store } else { AccessDirection::Load };
+        InterleaveGroup { members, stride, scalar, direction, conditions }
     }
 }
 

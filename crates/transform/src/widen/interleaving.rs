@@ -13,6 +13,7 @@ use super::interleave_groups::{GroupMember, InterleaveGroup, InterleaveGroups};
 use super::memory::AccessPattern;
 use super::value_reps::ValueRep;
 use super::widener::{WidenResult, Widener};
+use crate::target::AccessDirection;
 use heddle_analysis::Shape;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
@@ -99,8 +100,11 @@ impl InterleaveLayout {
     }
 
     /// Number of permutations that a load or a store takes.
-    pub(super) fn permutes(&self, writes: bool) -> u32 {
-        let shuffles = if writes { self.interleave() } else { self.deinterleave() };
+    pub(super) fn permutes(&self, direction: AccessDirection) -> u32 {
+        let shuffles = match direction {
+            AccessDirection::Load => self.deinterleave(),
+            AccessDirection::Store => self.interleave(),
+        };
         shuffles.steps.len() as u32
     }
 
@@ -240,7 +244,7 @@ impl Widener<'_> {
     ) -> Option<WidenResult> {
         let group = interleave_groups.of(inst)?;
         let members = &group.members;
-        let at = if group.writes { members.last() } else { members.first() };
+        let at = if group.direction.is_store() { members.last() } else { members.first() };
         if at.is_none_or(|member| member.inst != inst) {
             return Some(Ok(()));
         }
@@ -269,7 +273,7 @@ impl Widener<'_> {
             stride if stride == -size => {
                 AccessPattern::Reversed(self.lane_0_address(inst, address, stride, &group.conditions))
             }
-            _ if group.writes => {
+            _ if group.direction.is_store() => {
                 self.store_interleaved(group);
                 return Vec::new();
             }
@@ -285,7 +289,7 @@ impl Widener<'_> {
 
     fn access_by(&mut self, group: &InterleaveGroup, pattern: AccessPattern) -> Vec<Value> {
         let inst = group.members[0].inst;
-        if group.writes {
+        if group.direction.is_store() {
             self.store_by(inst, pattern);
             return Vec::new();
         }
@@ -527,8 +531,9 @@ mod tests {
     fn powers_of_two_take_few_permutations() {
         let all: Vec<usize> = (0..4).collect();
         let layout = InterleaveLayout::new(8, 4, false, &all);
-        assert_eq!((layout.permutes(false), layout.permutes(true)), (8, 8));
-        assert_eq!(InterleaveLayout::new(8, 2, false, &[0]).permutes(false), 1);
-        assert_eq!(InterleaveLayout::new(8, 3, false, &[0, 1, 2]).permutes(true), 6);
+        let (load, store) = (AccessDirection::Load, AccessDirection::Store);
+        assert_eq!((layout.permutes(load), layout.permutes(store)), (8, 8));
+        assert_eq!(InterleaveLayout::new(8, 2, false, &[0]).permutes(load), 1);
+        assert_eq!(InterleaveLayout::new(8, 3, false, &[0, 1, 2]).permutes(store), 6);
     }
 }

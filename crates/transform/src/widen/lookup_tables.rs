@@ -12,7 +12,7 @@ use super::private_objects::PrivateObjects;
 use super::value_reps::{ValueRep, ValueReps};
 use super::widener::Widener;
 use super::{Remark, RemarkKind, WidenOptions, access_remark};
-use crate::target::TargetInfo;
+use crate::target::{AccessDirection, AccessLanes, TargetInfo};
 use heddle_analysis::Divergence;
 use heddle_ir::diagnostic::{AccessLowering, LoweringCosts};
 use heddle_ir::entity::SecondaryMap;
@@ -101,13 +101,16 @@ fn permutes_pay(target: &TargetInfo, ty: Type, lanes: u32, vectors: u64) -> bool
     has_permute
         && is_whole
         && is_few
-        && cost(target, lanes, bits, vectors as u32)
-            < target.scattered_cost(false, false, lanes, bits / lanes)
+        && cost(target, lanes, bits, vectors as u32) < gather_cost(target, lanes, ty)
 }
 
 fn cost(target: &TargetInfo, lanes: u32, bits: u32, vectors: u32) -> u32 {
     let each = target.cost(target.load.whole, lanes, bits) + target.cost(target.permute, lanes, bits);
     each * vectors + SELECT_COST * (vectors - 1)
+}
+
+fn gather_cost(target: &TargetInfo, lanes: u32, ty: Type) -> u32 {
+    target.scattered_cost(AccessDirection::Load, AccessLanes::All, lanes, ty.bytes() * 8)
 }
 
 impl Widener<'_> {
@@ -119,7 +122,7 @@ impl Widener<'_> {
         let lanes = u32::from(self.lanes);
         let bits = lanes * ty.bytes() * 8;
         let together = cost(&self.options.target, lanes, bits, vectors);
-        let alone = self.options.target.scattered_cost(false, false, lanes, ty.bytes() * 8);
+        let alone = gather_cost(&self.options.target, lanes, ty);
         let lowering = AccessLowering {
             accesses: 1,
             is_store: false,

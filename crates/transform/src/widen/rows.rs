@@ -16,7 +16,7 @@ use super::single_lane::LanePosition;
 use super::value_reps::ValueRep;
 use super::widener::Widener;
 use super::{Remark, RemarkKind, access_remark};
-use crate::target::{AccessCosts, TargetInfo};
+use crate::target::{AccessDirection, AccessLanes, TargetInfo};
 use heddle_analysis::Shape;
 use heddle_analysis::shape::Steps;
 use heddle_ir::diagnostic::{AccessLowering, LoweringCosts};
@@ -66,36 +66,39 @@ impl RowExtents {
     ) -> u32 {
         let size = Some(i64::from(scalar.bytes()));
         let lanes = self.length * self.count;
-        let alone = target.scattered_cost(false, false, lanes, scalar.bytes() * 8);
+        let load = AccessDirection::Load;
+        let alone = target.scattered_cost(load, AccessLanes::All, lanes, scalar.bytes() * 8);
         let is_row = steps[0] == Some(0) || steps[0] == size;
         let row_bits = self.length * scalar.bytes() * 8;
         match (is_row, steps[1..].iter().any(|&step| step != Some(0))) {
             (false, _) if self.is_tile && steps[1] == size => {
-                alone.min(self.column_cost(&target.load, scalar, target))
+                alone.min(self.column_cost(load, scalar, target))
             }
             (false, _) => alone,
             (true, true) => alone.min(self.load_cost(scalar, target)),
             // All rows are one, and a load repeats a part of a register.
             (true, false) => {
                 let repeated = if row_bits < PART_BITS { target.permute.register } else { 0 };
-                alone.min(target.cost(target.load.whole, self.length, row_bits) + repeated)
+                let row = target.contiguous_cost(load, AccessLanes::All, self.length, scalar.bytes() * 8);
+                alone.min(row + repeated)
             }
         }
     }
 
     /// Cost of loading and joining rows.
     fn load_cost(self, scalar: Scalar, target: &TargetInfo) -> u32 {
-        target.cost(target.load.whole, self.length, self.length * scalar.bytes() * 8) * self.count
+        let (load, bits) = (AccessDirection::Load, scalar.bytes() * 8);
+        target.contiguous_cost(load, AccessLanes::All, self.length, bits) * self.count
             + target.cost(target.permute, 1, target.vector_bits) * self.joins(scalar, target)
     }
 
     /// Cost of loading or storing columns. They are concatenated into registers, and each result register takes parts of all of these.
-    fn column_cost(self, costs: &AccessCosts, scalar: Scalar, target: &TargetInfo) -> u32 {
-        let bits = |lanes: u32| lanes * scalar.bytes() * 8;
+    fn column_cost(self, direction: AccessDirection, scalar: Scalar, target: &TargetInfo) -> u32 {
+        let bits = scalar.bytes() * 8;
         let (columns, length) = (self.length, self.count);
-        let registers = target.registers_of(bits(columns * length)).max(1);
+        let registers = target.registers_of(columns * length * bits).max(1);
         let joined = columns.saturating_sub(registers) + registers * (registers - 1).max(1);
-        target.cost(costs.whole, length, bits(length)) * columns
+        target.contiguous_cost(direction, AccessLanes::All, length, bits) * columns
             + target.cost(target.permute, 1, target.vector_bits) * joined
     }
 
@@ -122,12 +125,11 @@ impl Widener<'_> {
             Some(step) if step == size => {}
             _ => return self.columns(inst, address, scalar),
         }
-        let writes = self.old.inst(inst).op == Op::Store;
+        let direction = AccessDirection::of(self.old.inst(inst).op);
         let target = &self.options.target;
         let is_masked = self.predicate_of(inst).is_some();
-        let costs = target.access_costs(writes);
-        let row = if is_masked { costs.masked } else { costs.whole };
-        let bits = |lanes: u32| lanes * scalar.bytes() * 8;
+        let active = AccessLanes::under(is_masked);
+        let bits = scalar.bytes() * 8;
         let lanes = u32::from(self.lanes);
         // Computing a row's address takes a few scalar operations; so does testing its mask.
         let tests_mask = is_masked && !self.has_lane_0_address(address, size);
@@ -136,9 +138,9 @@ impl Widener<'_> {
         if !self.has_recomputable_row_masks(inst) {
             permutes += count;
         }
-        let together = (target.cost(row, length, bits(length)) + finding) * count
+        let together = (target.contiguous_cost(direction, active, length, bits) + finding) * count
             + target.cost(target.permute, 1, target.vector_bits) * permutes;
-        let alone = target.scattered_cost(writes, is_masked, lanes, bits(1));
+        let alone = target.scattered_cost(direction, active, lanes, bits);
         self.rows_pay(inst, address, length, together, alone).then(|| {
             AccessPattern::Rows((0..count).map(|row| self.row_start(inst, address, row, size)).collect())
         })
@@ -159,11 +161,10 @@ impl Widener<'_> {
             return None;
         }
         let target = &self.options.target;
-        let bits = |lanes: u32| lanes * scalar.bytes() * 8;
         let lanes = u32::from(self.lanes);
         let guard = if self.predicate_of(inst).is_some() { target.branch } else { 0 };
         let together = self.row_extents().load_cost(scalar, target) + guard;
-        let alone = target.scattered_cost(false, false, lanes, bits(1));
+        let alone = target.scattered_cost(AccessDirection::Load, AccessLanes::All, lanes, scalar.bytes() * 8);
         self.rows_pay(inst, address, 1, together, alone).then(|| {
             AccessPattern::RowUniform((0..count).map(|row| self.row_start(inst, address, row, 0)).collect())
         })
@@ -182,17 +183,15 @@ impl Widener<'_> {
         if length < 2 || planes * spaces > 1 || step_down != size || self.predicate_of(inst).is_some() {
             return None;
         }
-        let writes = self.old.inst(inst).op == Op::Store;
+        let direction = AccessDirection::of(self.old.inst(inst).op);
         // Where columns overlap, the highest lane must store last.
-        if writes && step.unsigned_abs() < u64::from(length) * size.unsigned_abs() {
+        if direction.is_store() && step.unsigned_abs() < u64::from(length) * size.unsigned_abs() {
             return None;
         }
         let target = &self.options.target;
-        let costs = target.access_costs(writes);
-        let bits = |lanes: u32| lanes * scalar.bytes() * 8;
         let lanes = u32::from(self.lanes);
-        let together = self.row_extents().column_cost(costs, scalar, target);
-        let alone = target.scattered_cost(writes, false, lanes, bits(1));
+        let together = self.row_extents().column_cost(direction, scalar, target);
+        let alone = target.scattered_cost(direction, AccessLanes::All, lanes, scalar.bytes() * 8);
         self.parts_pay(inst, address, ("columns", [count, length]), together, alone).then(|| {
             AccessPattern::Columns((0..count).map(|column| self.lane_start(address, column)).collect())
         })

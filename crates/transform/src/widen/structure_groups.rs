@@ -22,6 +22,7 @@ use super::memory::AccessPattern;
 use super::value_reps::{ValueRep, ValueReps};
 use super::widener::{WidenResult, Widener};
 use super::{Remark, RemarkKind, WidenOptions, access_remark};
+use crate::target::{AccessDirection, AccessLanes};
 use heddle_analysis::{AccessGroups, Divergence, Shape};
 use heddle_ir::diagnostic::{AccessLowering, LoweringCosts};
 use heddle_ir::inst::{Access, Detail, InstData};
@@ -50,7 +51,7 @@ pub(super) struct StructureGroup {
     element: Scalar,
     /// Number of elements from the first to the last that is accessed.
     span: u32,
-    writes: bool,
+    direction: AccessDirection,
     /// True if they are accessed together only where all lanes are active.
     is_versioned: bool,
 }
@@ -200,7 +201,8 @@ impl StructureGroups {
             return;
         }
         let members = all.iter().map(|access| access.member).collect();
-        let group = StructureGroup { members, element, span, writes: first.writes, is_versioned };
+        let direction = if first.writes { AccessDirection::Store } else { AccessDirection::Load };
+        let group = StructureGroup { members, element, span, direction, is_versioned };
         let steps = matches!(reps.of(first.member.address), ValueRep::Scalar(_)) && !is_masked;
         let (together, alone) = group.costs(lanes, is_masked, steps, options);
         let pays = together < alone;
@@ -208,7 +210,7 @@ impl StructureGroups {
         let kind = if pays { RemarkKind::Structures } else { RemarkKind::PerLane };
         let lowering = AccessLowering {
             accesses: number,
-            is_store: group.writes,
+            is_store: direction.is_store(),
             objects: Vec::new(),
             lowering: format!("{} bytes per lane at once", group.span * size),
             condition: if is_versioned { "all lanes are active".into() } else { String::new() },
@@ -235,15 +237,14 @@ impl StructureGroup {
     fn costs(&self, lanes: u32, is_masked: bool, steps: bool, options: &WidenOptions) -> (u32, u32) {
         let target = &options.target;
         let size = self.element.bytes() * 8;
-        let costs = target.access_costs(self.writes);
-        let factor = self.factor();
-        let access = if factor == self.span { costs.whole } else { costs.masked };
-        let each =
-            target.cost(access, factor, factor * size) + if steps { target.lane / 2 } else { target.lane };
-        let permutes = self.layout(lanes as u16).permutes(self.writes)
-            * target.cost(target.permute, lanes, lanes * size);
+        let (direction, factor) = (self.direction, self.factor());
+        let each = target.contiguous_cost(direction, AccessLanes::under(factor != self.span), factor, size)
+            + if steps { target.lane / 2 } else { target.lane };
+        let permutes =
+            self.layout(lanes as u16).permutes(direction) * target.cost(target.permute, lanes, lanes * size);
         let blend = if is_masked { 10 * target.registers_of(lanes * 64) } else { 0 };
-        let alone = target.repeated_cost(self.writes, is_masked, lanes, size, self.members.len() as u32);
+        let active = AccessLanes::under(is_masked);
+        let alone = target.repeated_cost(direction, active, lanes, size, self.members.len() as u32);
         let together = lanes * each + permutes + blend;
         // Lanes are all active more often than not.
         let versioned = (3 * together + alone) / 4 + target.branch;
@@ -380,7 +381,7 @@ impl Widener<'_> {
         structure_groups: &StructureGroups,
     ) -> Option<WidenResult> {
         let group = structure_groups.of(inst)?;
-        let at = if group.writes { group.members.last() } else { group.members.first() };
+        let at = if group.direction.is_store() { group.members.last() } else { group.members.first() };
         if at.is_none_or(|member| member.inst != inst) {
             return Some(Ok(()));
         }
@@ -407,7 +408,7 @@ impl Widener<'_> {
     /// Computes the members' addresses from that of the first one, since the code that computes them may follow.
     fn derive_addresses(&mut self, group: &StructureGroup) {
         let first = group.members[0];
-        for member in group.members.iter().skip(1).filter(|_| !group.writes) {
+        for member in group.members.iter().skip(1).filter(|_| !group.direction.is_store()) {
             let distance = member.offset - first.offset;
             if let ValueRep::Scalar(_) = self.reps.of(member.address) {
                 let scalar = self.scalar(first.address);
@@ -426,7 +427,7 @@ impl Widener<'_> {
     /// Accesses the members with an address for each lane; returns the loaded values.
     fn access_fields(&mut self, group: &StructureGroup) -> Vec<Value> {
         let insts = group.members.iter().map(|member| member.inst);
-        if group.writes {
+        if group.direction.is_store() {
             insts.for_each(|inst| self.store_by(inst, AccessPattern::Scattered));
             return Vec::new();
         }
@@ -445,7 +446,7 @@ impl Widener<'_> {
         let base = wide_access.base.filter(|_| mask.is_none());
         data.detail = Detail::Access(Access { base, ..wide_access });
         let starts = self.structure_addresses(first, lowest.offset - first.offset, mask, part, access.align);
-        if group.writes {
+        if group.direction.is_store() {
             self.store_structures(group, &data, starts);
             return Vec::new();
         }
