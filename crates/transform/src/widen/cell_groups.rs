@@ -30,7 +30,6 @@ use super::{Remark, RemarkKind, access_remark};
 use crate::target::TargetInfo;
 use heddle_analysis::{AccessGroups, Divergence};
 use heddle_ir::diagnostic::{AccessLowering, LoweringCosts};
-use heddle_ir::function::Origin;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::words::IntPredicate;
@@ -309,7 +308,7 @@ impl Widener<'_> {
         }
         self.merge_origins(group.members.iter().copied());
         let scattered = |widener: &mut Self| vec![widener.load_by(inst, AccessPattern::Scattered)];
-        let loaded = match self.has_constant_distances(group) {
+        let loaded = match self.without_origin(|widener| widener.has_constant_distances(group)) {
             CellConditions { always: None, masked: None } => {
                 self.cells_by_residue(group, &group.layouts, None)
             }
@@ -342,8 +341,6 @@ impl Widener<'_> {
 
     /// Conditions under which lanes are apart as the group's layouts say.
     fn has_constant_distances(&mut self, group: &CellGroup) -> CellConditions {
-        // The source has no such condition.
-        let origin = std::mem::replace(&mut self.origin, Origin::NONE);
         let limited = group.index.and_then(|index| Some((index.value, index.limit?)));
         let is_small = limited.map(|(value, limit)| {
             let scalar = self.scalar(value);
@@ -351,7 +348,7 @@ impl Widener<'_> {
             self.compare(IntPredicate::Ule, scalar, limit)
         });
         let mask = self.mask(group.members[0]).filter(|_| group.is_masked);
-        let conditions = match mask {
+        match mask {
             None => CellConditions { always: is_small, masked: None },
             Some(mask) => {
                 let has_firsts = self.runs_first_lanes(mask, group.rows);
@@ -363,9 +360,7 @@ impl Widener<'_> {
                 });
                 CellConditions { always, masked }
             }
-        };
-        self.origin = origin;
-        conditions
+        }
     }
 
     /// Condition under which the first lane of each row runs, so that there is an address of its cells.
@@ -398,27 +393,26 @@ impl Widener<'_> {
             return self.cells(group, first, mask);
         }
         let residue = group.layouts.len() - layouts.len();
-        // The source has no such condition.
-        let origin = std::mem::replace(&mut self.origin, Origin::NONE);
-        let scalar = self.scalar(index.value);
-        let ty = self.new.value_type(scalar).scalar();
-        let [low_bits, wanted] =
-            [(1 << index.bits) - 1, residue as i128].map(|number| self.new.make_int(ty, number));
-        let low = self.emit(InstData::plain(Op::And, [scalar, low_bits]), None);
-        let is_here = self.compare(IntPredicate::Eq, low, wanted);
-        let cells = self.emit_if_else(
-            is_here,
-            |widener| {
-                widener.origin = origin;
-                widener.cells(group, first, mask)
-            },
-            |widener| {
-                widener.origin = origin;
-                widener.cells_by_residue(group, others, mask)
-            },
-        );
-        self.origin = origin;
-        cells
+        let origin = self.cursor.origin;
+        self.without_origin(|widener| {
+            let scalar = widener.scalar(index.value);
+            let ty = widener.new.value_type(scalar).scalar();
+            let [low_bits, wanted] =
+                [(1 << index.bits) - 1, residue as i128].map(|number| widener.new.make_int(ty, number));
+            let low = widener.emit(InstData::plain(Op::And, [scalar, low_bits]), None);
+            let is_here = widener.compare(IntPredicate::Eq, low, wanted);
+            widener.emit_if_else(
+                is_here,
+                |widener| {
+                    widener.cursor.origin = origin;
+                    widener.cells(group, first, mask)
+                },
+                |widener| {
+                    widener.cursor.origin = origin;
+                    widener.cells_by_residue(group, others, mask)
+                },
+            )
+        })
     }
 
     /// Loads the cells of all rows, or those of lanes that run, and takes each member's.

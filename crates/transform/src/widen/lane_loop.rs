@@ -259,12 +259,12 @@ impl Widener<'_> {
 
     /// Emits code without the metadata of the source's instruction, which holds for its own access.
     fn without_tags<T>(&mut self, emit: impl FnOnce(&mut Self) -> T) -> T {
-        let mut origin = self.new.origin(self.origin).clone();
+        let mut origin = self.new.origin(self.cursor.origin).clone();
         origin.tags.clear();
         let plain = self.new.make_origin(origin);
-        let before = std::mem::replace(&mut self.origin, plain);
+        let before = std::mem::replace(&mut self.cursor.origin, plain);
         let emitted = emit(self);
-        self.origin = before;
+        self.cursor.origin = before;
         emitted
     }
 }

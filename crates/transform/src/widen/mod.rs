@@ -16,6 +16,7 @@
 //! * `value_reps` decides for each value whether it is held as a scalar or as a vector.
 //! * `private_objects` decides which private objects lanes share.
 //! * `worklist` iterates both to a fixed point.
+//! * `cursor` is the position of the emitter.
 //! * `widener` visits the blocks and converts each value to the representation that its user needs.
 //! * `interleave_groups` finds accesses to combine or to version; `interleaving` emits them; `single_lane` recomputes
 //!   their base addresses.
@@ -59,6 +60,7 @@ mod row_vectors;
 mod address_polynomial;
 mod signature;
 mod brush_atomics;
+mod cursor;
 mod widener;
 
 pub use launches::replace_launches;

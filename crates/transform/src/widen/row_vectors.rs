@@ -40,7 +40,7 @@ impl LoadedRows {
 impl Widener<'_> {
     /// Loads a row, or returns the row if it is loaded already.
     pub(super) fn load_row(&mut self, data: &InstData, start: Value, mask: Option<Value>, ty: Type) -> Value {
-        let is_shared = !self.in_conditional_code && !data.flags.has(Flag::Volatile);
+        let is_shared = !self.cursor.is_conditional && !data.flags.has(Flag::Volatile);
         if !is_shared {
             return self.load_vector(data.clone(), start, mask, ty);
         }
@@ -65,17 +65,13 @@ impl Widener<'_> {
             return Some(self.row_of(mask, row));
         }
         let row = if self.varies_between_rows(predicate, MAX_DEPTH) { row } else { 0 };
-        let found = self.row_masks.get(&(predicate, row)).into_iter().flatten();
-        let mut found = found.copied();
-        if let Some((_, mask)) = found.find(|(from, _)| self.dominators.dominates(*from, self.block)) {
+        if let Some(mask) = self.available(self.row_masks.get(&(predicate, row))) {
             return Some(mask);
         }
-        let returns_to = self.enter_preheader(predicate);
-        let mask = self.row_vector(predicate, row);
-        if !self.in_conditional_code {
-            self.row_masks.entry((predicate, row)).or_default().push((self.block, mask));
+        let (block, mask) = self.in_preheader(predicate, |widener| widener.row_vector(predicate, row));
+        if !self.cursor.is_conditional {
+            self.row_masks.entry((predicate, row)).or_default().push((block, mask));
         }
-        self.leave_preheader(returns_to);
         Some(mask)
     }
 

@@ -1,6 +1,7 @@
 //! Visits a linear function in block order and emits the wide one.
 
 use super::cell_groups::CellGroups;
+use super::cursor::WideCursor;
 use super::interleave_groups::InterleaveGroups;
 use super::lookup_tables::LookupTables;
 use super::private_objects::PrivateObjects;
@@ -60,14 +61,9 @@ pub(super) struct Widener<'a> {
     pub(super) context: &'a WidenContext<'a>,
     /// Wide function under construction.
     pub(super) new: Function,
-    /// Insertion point.
-    at: InsertPoint,
-    /// Block of the linear function that is being widened.
-    pub(super) block: Block,
+    pub(super) cursor: WideCursor,
     /// Last of the wide blocks that each linear block was split into.
     ends: SecondaryMap<Block, Option<Block>>,
-    /// True inside code that a branch of the wide function only guards; values made there are not cached.
-    pub(super) in_conditional_code: bool,
     /// Scalar of each value: lane 0's.
     scalars: SecondaryMap<Value, Option<Value>>,
     /// Vectors of each value, each with the block from whose start on it is available.
@@ -85,7 +81,6 @@ pub(super) struct Widener<'a> {
     /// Per block: its first active lane.
     first: SecondaryMap<Block, Option<Value>>,
     origins: SecondaryMap<Origin, Option<Origin>>,
-    pub(super) origin: Origin,
     cfg: Cfg,
     cycles: CycleForest,
     pub(super) dominators: DominatorTree,
@@ -126,10 +121,8 @@ impl<'a> Widener<'a> {
             lanes,
             context,
             new,
-            at: InsertPoint::End(old.entry()),
-            block: old.entry(),
+            cursor: WideCursor::start_of(old.entry()),
             ends: SecondaryMap::new(),
-            in_conditional_code: false,
             scalars: SecondaryMap::new(),
             vectors: SecondaryMap::new(),
             any: SecondaryMap::new(),
@@ -139,7 +132,6 @@ impl<'a> Widener<'a> {
             lane_memory: FxHashMap::default(),
             first: SecondaryMap::new(),
             origins: SecondaryMap::new(),
-            origin: Origin::NONE,
             cycles: CycleForest::new(&cfg),
             dominators: DominatorTree::new(&cfg),
             cfg,
@@ -156,8 +148,7 @@ impl<'a> Widener<'a> {
         }
         let order = heddle_analysis::BlockIndex::new(&self.cfg, &self.dominators, &self.cycles);
         for &block in order.order() {
-            self.block = block;
-            self.at = InsertPoint::End(block);
+            self.cursor = WideCursor::start_of(block);
             self.ends[block] = Some(block);
             for inst in self.old.block_insts(block) {
                 self.set_origin(inst);
@@ -278,7 +269,9 @@ impl<'a> Widener<'a> {
             for (from, value) in self.old.inst(inst).incoming() {
                 let Some(end) = self.ends[from] else { continue };
                 let terminator = self.new.terminator(end).expect("the block has been written");
-                (self.block, self.at) = (from, InsertPoint::Before(terminator));
+                let origin = self.cursor.origin;
+                self.cursor =
+                    WideCursor { at: InsertPoint::Before(terminator), origin, ..WideCursor::start_of(from) };
                 let value = if is_vector { self.vector(value) } else { self.scalar(value) };
                 incoming.push((end, value));
             }
@@ -301,7 +294,7 @@ impl<'a> Widener<'a> {
         if self.old.inst(inst).is_total() {
             return None;
         }
-        self.old.predicate(self.block)
+        self.old.predicate(self.cursor.block)
     }
 
     /// Mask of the lanes that run an instruction; none if all do.
@@ -311,8 +304,8 @@ impl<'a> Widener<'a> {
 
     /// True if any lane is active in the current block; none if all are.
     fn any_in_block(&mut self) -> Option<Value> {
-        let predicate = self.old.predicate(self.block)?;
-        if let Some(any) = self.any[self.block] {
+        let predicate = self.old.predicate(self.cursor.block)?;
+        if let Some(any) = self.any[self.cursor.block] {
             return Some(any);
         }
         let any = match self.reps.is_uniform(predicate) {
@@ -322,8 +315,8 @@ impl<'a> Widener<'a> {
                 self.emit(InstData::plain(Op::Any, [mask]), None)
             }
         };
-        if !self.in_conditional_code {
-            self.any[self.block] = Some(any);
+        if !self.cursor.is_conditional {
+            self.any[self.cursor.block] = Some(any);
         }
         Some(any)
     }
@@ -336,23 +329,23 @@ impl<'a> Widener<'a> {
 
     /// First active lane of the current block; lane 0 if the block has no predicate.
     pub(super) fn first_lane(&mut self) -> Value {
-        let Some(predicate) = self.old.predicate(self.block) else {
+        let Some(predicate) = self.old.predicate(self.cursor.block) else {
             return self.new.make_int(Scalar::I32, 0);
         };
-        if let Some(first) = self.first[self.block] {
+        if let Some(first) = self.first[self.cursor.block] {
             return first;
         }
         let mask = self.vector(predicate);
         let first = self.first_lane_of(mask);
-        if !self.in_conditional_code {
-            self.first[self.block] = Some(first);
+        if !self.cursor.is_conditional {
+            self.first[self.cursor.block] = Some(first);
         }
         first
     }
 
     /// First active lane of the current block; the last lane if none is active.
     fn first_or_last_lane(&mut self) -> Value {
-        let Some(predicate) = self.old.predicate(self.block) else { return self.first_lane() };
+        let Some(predicate) = self.old.predicate(self.cursor.block) else { return self.first_lane() };
         let mask = self.vector(predicate);
         let Some(ballot) = self.ballot(mask) else {
             return self.reduce_lane_numbers(mask, Reduction::Umin, self.lanes - 1);
@@ -411,10 +404,7 @@ impl<'a> Widener<'a> {
         let inside = self.new.insert_block_after(before);
         let after = self.new.insert_block_after(inside);
         self.insert(InstData::branch(condition, inside, after), None);
-        self.at = InsertPoint::End(inside);
-        let was_conditional = std::mem::replace(&mut self.in_conditional_code, true);
-        let values = write(self);
-        self.in_conditional_code = was_conditional;
+        let values = self.write_conditional(inside, write);
         let end = self.current_block();
         self.insert(InstData::jump(after), None);
         self.continue_in(after);
@@ -438,16 +428,12 @@ impl<'a> Widener<'a> {
         let other = self.new.insert_block_after(one);
         let after = self.new.insert_block_after(other);
         self.insert(InstData::branch(condition, one, other), None);
-        let was_conditional = std::mem::replace(&mut self.in_conditional_code, true);
-        self.at = InsertPoint::End(one);
-        let ones = holds(self);
+        let ones = self.write_conditional(one, holds);
         let end_of_one = self.current_block();
         self.insert(InstData::jump(after), None);
-        self.at = InsertPoint::End(other);
-        let others = fails(self);
+        let others = self.write_conditional(other, fails);
         let end_of_other = self.current_block();
         self.insert(InstData::jump(after), None);
-        self.in_conditional_code = was_conditional;
         self.continue_in(after);
         let join = |(one, other): (Value, Value)| {
             let ty = self.new.value_type(one);
@@ -456,32 +442,62 @@ impl<'a> Widener<'a> {
         ones.into_iter().zip(others).map(join).collect()
     }
 
+    /// Emits code into a block that a branch guards, and stays at its end.
+    fn write_conditional(
+        &mut self,
+        inside: Block,
+        write: impl FnOnce(&mut Self) -> Vec<Value>,
+    ) -> Vec<Value> {
+        let was_conditional = self.cursor.is_conditional;
+        (self.cursor.at, self.cursor.is_conditional) = (InsertPoint::End(inside), true);
+        let values = write(self);
+        self.cursor.is_conditional = was_conditional;
+        values
+    }
+
+    /// Emits code at another position, and comes back.
+    fn at_cursor<T>(&mut self, cursor: WideCursor, write: impl FnOnce(&mut Self) -> T) -> T {
+        let here = std::mem::replace(&mut self.cursor, cursor);
+        let written = write(self);
+        self.cursor = here;
+        written
+    }
+
+    /// Emits code that has no counterpart in the source (`code_estimate` tells by that).
+    pub(super) fn without_origin<T>(&mut self, write: impl FnOnce(&mut Self) -> T) -> T {
+        let origin = std::mem::replace(&mut self.cursor.origin, Origin::NONE);
+        let written = write(self);
+        self.cursor.origin = origin;
+        written
+    }
+
     /// Conjunction of conditions, each computed in the outermost preheader where its value is available.
     pub(super) fn emit_conditions(&mut self, conditions: &[StrideCondition]) -> Value {
-        let mut all: Option<Value> = None;
-        // The source has no such condition (`code_estimate` tells by that), and several accesses may share it.
-        let origin = std::mem::replace(&mut self.origin, Origin::NONE);
-        for condition in conditions {
-            let found = self.conditions.get(condition).into_iter().flatten();
-            let mut dominating = found.filter(|(from, _)| self.dominators.dominates(*from, self.block));
-            let holds = match dominating.next() {
-                Some(&(_, holds)) => holds,
-                None => self.emit_condition(condition),
-            };
-            all = Some(match all {
-                None => holds,
-                Some(all) => self.emit(InstData::plain(Op::And, [all, holds]), None),
-            });
-        }
-        let all = all.unwrap_or_else(|| self.new.make_bool(true));
-        // With an empty mask a value may be poison.
-        let all = self.emit(InstData::plain(Op::Freeze, [all]), None);
-        self.origin = origin;
-        all
+        // Several accesses may share a condition.
+        self.without_origin(|widener| {
+            let mut all: Option<Value> = None;
+            for condition in conditions {
+                let holds = widener.available(widener.conditions.get(condition));
+                let holds = holds.unwrap_or_else(|| widener.emit_condition(condition));
+                all = Some(match all {
+                    None => holds,
+                    Some(all) => widener.emit(InstData::plain(Op::And, [all, holds]), None),
+                });
+            }
+            let all = all.unwrap_or_else(|| widener.new.make_bool(true));
+            // With an empty mask a value may be poison.
+            widener.emit(InstData::plain(Op::Freeze, [all]), None)
+        })
+    }
+
+    /// One of some equal values that is available in the current block.
+    pub(super) fn available(&self, values: Option<&AvailableValues>) -> Option<Value> {
+        let mut values = values.into_iter().flatten();
+        let (_, value) = values.find(|(from, _)| self.dominators.dominates(*from, self.cursor.block))?;
+        Some(*value)
     }
 
     fn emit_condition(&mut self, condition: &StrideCondition) -> Value {
-        let (block, at) = (self.block, self.at);
         let preheader = match condition.bound {
             None => self.preheader(condition.value),
             // The lower of the two: both values are available there.
@@ -490,11 +506,14 @@ impl<'a> Widener<'a> {
                 preheaders.map(|(one, other)| if self.dominators.dominates(one, other) { other } else { one })
             }
         };
-        if let Some(preheader) = preheader
-            && let Some(terminator) = self.ends[preheader].and_then(|end| self.new.terminator(end))
-        {
-            (self.block, self.at) = (preheader, InsertPoint::Before(terminator));
-        }
+        let there = self.end_of_preheader(preheader);
+        let holds = self.at_cursor(there, |widener| widener.compare_condition(condition));
+        self.conditions.entry(*condition).or_default().push((there.block, holds));
+        holds
+    }
+
+    /// Emits the comparisons of a condition.
+    fn compare_condition(&mut self, condition: &StrideCondition) -> Value {
         let mut value = self.scalar(condition.value);
         let scalar = self.new.value_type(value).scalar();
         if condition.width < scalar.bits() {
@@ -533,8 +552,6 @@ impl<'a> Widener<'a> {
             let is_within = self.compare(predicate, closest, limit);
             holds = self.emit(InstData::plain(Op::And, [holds, is_within]), None);
         }
-        self.conditions.entry(*condition).or_default().push((self.block, holds));
-        (self.block, self.at) = (block, at);
         holds
     }
 
@@ -546,7 +563,7 @@ impl<'a> Widener<'a> {
 
     /// Wide block at the insertion point.
     pub(super) fn current_block(&self) -> Block {
-        match self.at {
+        match self.cursor.at {
             InsertPoint::End(block) | InsertPoint::Start(block) => block,
             InsertPoint::Before(inst) | InsertPoint::After(inst) => {
                 self.new.layout.block_of(inst).expect("code goes where code is")
@@ -556,8 +573,8 @@ impl<'a> Widener<'a> {
 
     /// Continues the current linear block in another wide block.
     pub(super) fn continue_in(&mut self, piece: Block) {
-        self.at = InsertPoint::End(piece);
-        self.ends[self.block] = Some(piece);
+        self.cursor.at = InsertPoint::End(piece);
+        self.ends[self.cursor.block] = Some(piece);
     }
 
     // Instructions.
@@ -569,22 +586,22 @@ impl<'a> Widener<'a> {
             None => self.new.make_origin(self.old.origin(old).without_per_lane_metadata()),
         };
         self.origins[old] = Some(new);
-        self.origin = new;
+        self.cursor.origin = new;
     }
 
     /// Sets the origin to the merged origins of several instructions.
     pub(super) fn merge_origins(&mut self, all: impl Iterator<Item = Inst>) {
         let merged = all.map(|inst| self.old.origin(self.old.inst(inst).origin).without_per_lane_metadata());
         if let Some(merged) = merged.reduce(|a, b| a.merged(&b)) {
-            self.origin = self.new.make_origin(merged);
+            self.cursor.origin = self.new.make_origin(merged);
         }
     }
 
     /// Emits an instruction; `written` is its type where operands don't determine it.
     pub(super) fn insert(&mut self, mut data: InstData, written: Option<Type>) -> Inst {
         data.flags = data.flags.without(Flags::of(&[Flag::Total]));
-        data.origin = self.origin;
-        Builder::new(&mut self.new, self.at).inst(data, written)
+        data.origin = self.cursor.origin;
+        Builder::new(&mut self.new, self.cursor.at).inst(data, written)
     }
 
     /// Emits an instruction with a single result.
@@ -596,21 +613,16 @@ impl<'a> Widener<'a> {
     /// Emits an alloca. Outside of loops it goes to the entry block, where code generators expect static allocas: the
     /// linear block may have been split.
     pub(super) fn emit_object(&mut self, data: InstData) -> Value {
-        let (entry, at) = (self.old.entry(), self.at);
-        if self.cycles.innermost(self.block).is_none() && self.current_block() != entry {
-            self.at = InsertPoint::Start(entry);
+        if self.cycles.innermost(self.cursor.block).is_none() && self.current_block() != self.old.entry() {
+            return self.emit_at_entry(data);
         }
-        let object = self.emit(data, None);
-        self.at = at;
-        object
+        self.emit(data, None)
     }
 
     /// Emits an alloca that the wide function adds, in the entry block.
     pub(super) fn emit_at_entry(&mut self, data: InstData) -> Value {
-        let at = std::mem::replace(&mut self.at, InsertPoint::Start(self.old.entry()));
-        let object = self.emit(data, None);
-        self.at = at;
-        object
+        let entry = WideCursor { at: InsertPoint::Start(self.old.entry()), ..self.cursor };
+        self.at_cursor(entry, |widener| widener.emit(data, None))
     }
 
     /// Records the wide value of an instruction's result, as a scalar or a vector by its representation.
@@ -621,7 +633,7 @@ impl<'a> Widener<'a> {
 
     pub(super) fn define_value(&mut self, old: Value, value: Value) {
         match self.reps.of(old) {
-            ValueRep::Vector => self.vectors[old].push((self.block, value)),
+            ValueRep::Vector => self.vectors[old].push((self.cursor.block, value)),
             ValueRep::Scalar(_) => self.scalars[old] = Some(value),
         }
     }
@@ -668,11 +680,7 @@ impl<'a> Widener<'a> {
             };
             return self.new.make_const(constant);
         }
-        let found = self.vectors[old].iter().find(|(from, _)| self.dominators.dominates(*from, self.block));
-        if let Some(&(_, vector)) = found {
-            return vector;
-        }
-        self.strided_value(old, ty)
+        self.available(Some(&self.vectors[old])).unwrap_or_else(|| self.strided_value(old, ty))
     }
 
     /// Makes a vector from a scalar, in the outermost preheader where the scalar is available.
@@ -681,30 +689,33 @@ impl<'a> Widener<'a> {
             unreachable!("a vector comes before its uses")
         };
         let scalar = self.scalars[old].expect("a scalar comes before its uses");
-        let returns_to = self.enter_preheader(old);
-        let vector = self.strided_vector(scalar, steps, ty);
-        if !self.in_conditional_code {
-            self.vectors[old].push((self.block, vector));
+        let (block, vector) = self.in_preheader(old, |widener| widener.strided_vector(scalar, steps, ty));
+        if !self.cursor.is_conditional {
+            self.vectors[old].push((block, vector));
         }
-        self.leave_preheader(returns_to);
         vector
     }
 
-    /// Moves the insertion point to the outermost preheader where a value is available, unless code is conditional; returns where to
-    /// go back to.
-    pub(super) fn enter_preheader(&mut self, old: Value) -> (Block, InsertPoint) {
-        let returns_to = (self.block, self.at);
-        if !self.in_conditional_code
-            && let Some(preheader) = self.preheader(old)
-            && let Some(terminator) = self.ends[preheader].and_then(|end| self.new.terminator(end))
-        {
-            (self.block, self.at) = (preheader, InsertPoint::Before(terminator));
-        }
-        returns_to
+    /// Emits code in the outermost preheader where a value is available, or here if code is conditional; also returns the block.
+    pub(super) fn in_preheader(
+        &mut self,
+        old: Value,
+        write: impl FnOnce(&mut Self) -> Value,
+    ) -> (Block, Value) {
+        let preheader = self.preheader(old).filter(|_| !self.cursor.is_conditional);
+        let there = self.end_of_preheader(preheader);
+        (there.block, self.at_cursor(there, write))
     }
 
-    pub(super) fn leave_preheader(&mut self, (block, at): (Block, InsertPoint)) {
-        (self.block, self.at) = (block, at);
+    /// Position at the end of a preheader; the current one if there is none.
+    fn end_of_preheader(&self, preheader: Option<Block>) -> WideCursor {
+        let end = preheader.and_then(|block| Some((block, self.ends[block]?)));
+        match end.and_then(|(block, end)| Some((block, self.new.terminator(end)?))) {
+            Some((block, terminator)) => {
+                WideCursor { block, at: InsertPoint::Before(terminator), ..self.cursor }
+            }
+            None => self.cursor,
+        }
     }
 
     /// Preheader of the outermost loop around the current block that doesn't contain the value's definition.
@@ -713,7 +724,7 @@ impl<'a> Widener<'a> {
             ValueDef::Result(inst, _) => self.old.layout.block_of(inst)?,
             _ => self.old.entry(),
         };
-        let cycle = self.cycles.outermost_without(self.block, definition)?;
+        let cycle = self.cycles.outermost_without(self.cursor.block, definition)?;
         self.cycles.preheader(&self.cfg, cycle)
     }
 
