@@ -33,6 +33,7 @@ mod block_copier;
 mod induction;
 mod cfg_analyses;
 mod races;
+mod ssa_builder;
 mod ssa_repair;
 mod timing;
 

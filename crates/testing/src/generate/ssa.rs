@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 /// A mutable variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct SsaVariable(u32);
+pub(super) struct GeneratedVariable(u32);
 
 #[derive(Clone, Default, Debug)]
 struct SsaBlock {
@@ -18,22 +18,22 @@ struct SsaBlock {
     /// The value of each variable at the end of the block, as far as known.
     current: Vec<Option<Value>>,
     /// φs that wait for the last predecessor.
-    waiting: Vec<(SsaVariable, Inst)>,
+    waiting: Vec<(GeneratedVariable, Inst)>,
     sealed: bool,
 }
 
 /// SSA construction state: the variables' values in the blocks written so far.
 #[derive(Default, Debug)]
-pub(super) struct SsaBuilder {
+pub(super) struct GeneratedSsa {
     types: Vec<Type>,
     nodes: Vec<SsaBlock>,
 }
 
-impl SsaBuilder {
+impl GeneratedSsa {
     /// A new variable of this type.
-    pub(super) fn declare(&mut self, ty: Type) -> SsaVariable {
+    pub(super) fn declare(&mut self, ty: Type) -> GeneratedVariable {
         self.types.push(ty);
-        SsaVariable(self.types.len() as u32 - 1)
+        GeneratedVariable(self.types.len() as u32 - 1)
     }
 
     fn node(&mut self, block: Block) -> &mut SsaBlock {
@@ -58,7 +58,7 @@ impl SsaBuilder {
     }
 
     /// Sets a variable at the current end of the block.
-    pub(super) fn write(&mut self, variable: SsaVariable, block: Block, value: Value) {
+    pub(super) fn write(&mut self, variable: GeneratedVariable, block: Block, value: Value) {
         let current = &mut self.node(block).current;
         let index = variable.0 as usize;
         if current.len() <= index {
@@ -68,7 +68,7 @@ impl SsaBuilder {
     }
 
     /// Reads a variable at the current end of the block.
-    pub(super) fn read(&mut self, func: &mut Function, variable: SsaVariable, block: Block) -> Value {
+    pub(super) fn read(&mut self, func: &mut Function, variable: GeneratedVariable, block: Block) -> Value {
         let node = self.node(block);
         if let Some(&Some(value)) = node.current.get(variable.0 as usize) {
             return value;
@@ -112,7 +112,7 @@ impl SsaBuilder {
         }
     }
 
-    fn new_phi(&mut self, func: &mut Function, variable: SsaVariable, block: Block) -> (Inst, Value) {
+    fn new_phi(&mut self, func: &mut Function, variable: GeneratedVariable, block: Block) -> (Inst, Value) {
         let ty = self.types[variable.0 as usize];
         let phi = func.make_inst(InstData::phi([], None), &[ty]);
         func.layout.prepend_inst(phi, block);
@@ -120,7 +120,7 @@ impl SsaBuilder {
         (phi, value)
     }
 
-    fn complete(&mut self, func: &mut Function, variable: SsaVariable, block: Block, phi: Inst) {
+    fn complete(&mut self, func: &mut Function, variable: GeneratedVariable, block: Block, phi: Inst) {
         let predecessors = self.node(block).predecessors.clone();
         let incoming: SmallVec<[(Block, Value); 4]> = predecessors
             .into_iter()

@@ -2,7 +2,7 @@
 
 use super::GeneratorProfile;
 use super::random::Random;
-use super::ssa::{SsaBuilder, SsaVariable};
+use super::ssa::{GeneratedSsa, GeneratedVariable};
 use heddle_ir::module::Declaration;
 use heddle_ir::words::{FloatPredicate, IntPredicate};
 use heddle_ir::{
@@ -26,7 +26,7 @@ pub(super) struct Temp {
 /// A variable of the program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct VariableSlot {
-    pub(super) variable: SsaVariable,
+    pub(super) variable: GeneratedVariable,
     pub(super) scalar: Scalar,
     /// True if only non-poison values are written to it.
     pub(super) clean: bool,
@@ -153,7 +153,7 @@ pub(super) struct FunctionGenerator<'a> {
     pub(super) random: &'a mut Random,
     pub(super) profile: &'a GeneratorProfile,
     pub(super) func: Function,
-    pub(super) ssa: SsaBuilder,
+    pub(super) ssa: GeneratedSsa,
     pub(super) slots: Vec<VariableSlot>,
     pub(super) pool: Vec<Temp>,
     pub(super) places: Vec<MemoryRegion>,
@@ -201,7 +201,7 @@ impl<'a> FunctionGenerator<'a> {
             random,
             profile,
             func,
-            ssa: SsaBuilder::default(),
+            ssa: GeneratedSsa::default(),
             slots: Vec::new(),
             pool: Vec::new(),
             places: Vec::new(),

@@ -62,7 +62,7 @@ pub(super) fn rewrite_accesses(func: &mut Function, uses: &ArrayUses) -> bool {
 }
 
 /// Replaces values, which may be replaced by others in turn.
-pub(super) fn replace_values(func: &mut Function, replaced: &SecondaryMap<Value, Option<Value>>) {
+fn replace_values(func: &mut Function, replaced: &SecondaryMap<Value, Option<Value>>) {
     func.map_values(|mut value| {
         while let Some(next) = replaced[value] {
             value = next;

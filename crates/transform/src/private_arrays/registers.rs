@@ -1,17 +1,16 @@
 //! Promotes private arrays that are accessed at constant offsets only to a value for each element.
 //!
-//! SSA construction by dominance frontiers, pruned by liveness: a φ stands where several definitions of an element meet and a
-//! load may follow. What is loaded before anything is stored is poison, as in memory.
+//! Each element is a variable of an [`SsaBuilder`]. An element that is loaded before anything is stored is poison, as in memory.
 
-use super::elements::{is_whole_fill, replace_values};
+use super::elements::is_whole_fill;
 use super::transfers;
 use super::uses::{ArrayInfo, ArrayOffset, ArrayUses, accessed_bytes};
-use crate::edges::{add_incoming, prepend_phi};
-use heddle_analysis::{Cfg, DominanceFrontier, DominatorTree};
+use crate::ssa_builder::{SsaBuilder, SsaVariable};
+use heddle_analysis::{Cfg, DepthFirstOrder};
 use heddle_ir::builder::{Builder, InsertPoint};
-use heddle_ir::entity::{EntitySet, SecondaryMap};
+use heddle_ir::entity::SecondaryMap;
 use heddle_ir::function::RegisterArray;
-use heddle_ir::{Block, Function, Inst, InstData, Op, Scalar, Type, Value};
+use heddle_ir::{Function, Inst, Op, Scalar, Type, Value};
 
 /// Maximum number of elements of a promoted array.
 const MAX_ELEMENTS: u64 = 64;
@@ -133,124 +132,46 @@ impl PromotedElements {
 
 /// Replaces loads by the values of elements, and removes stores and fills.
 fn rename(func: &mut Function, cfg: &Cfg, elements: &PromotedElements) {
-    let dominators = DominatorTree::new(cfg);
-    let frontier = DominanceFrontier::new(cfg, &dominators);
-    let count = elements.types.len();
-    // Blocks that define each element, and blocks that load it first.
-    let mut defined: Vec<EntitySet<Block>> = vec![EntitySet::new(); count];
-    let mut read: Vec<Vec<Block>> = vec![Vec::new(); count];
-    for &block in dominators.pre_order() {
-        for inst in func.block_insts(block) {
-            if let Some((first, fills)) = elements.fills[inst] {
-                (first..first + fills).for_each(|element| _ = defined[element as usize].insert(block));
-            }
-            let Some(element) = elements.element_of[inst] else { continue };
-            let element = element as usize;
-            if func.inst(inst).op == Op::Store {
-                defined[element].insert(block);
-            } else if !defined[element].contains(block) && read[element].last() != Some(&block) {
-                read[element].push(block);
-            }
-        }
-    }
-    let mut phis: SecondaryMap<Block, Vec<(u32, Value)>> = SecondaryMap::with_len(func.block_count());
-    for element in 0..count {
-        let live = live_in(cfg, &defined[element], &read[element]);
-        for block in frontier.iterated(defined[element].iter()) {
-            if live.contains(block) {
-                let value = prepend_phi(func, block, InstData::phi([], None), elements.types[element]);
-                phis[block].push((element as u32, value));
-            }
-        }
-    }
-    enum ArrayVisit {
-        Enter(Block),
-        Leave(usize),
-    }
-    let mut current: Vec<Option<Value>> = vec![None; count];
-    let mut changes: Vec<(usize, Option<Value>)> = Vec::new();
-    let mut replaced: SecondaryMap<Value, Option<Value>> = SecondaryMap::new();
-    let mut work = vec![ArrayVisit::Enter(func.entry())];
-    while let Some(visit) = work.pop() {
-        let block = match visit {
-            ArrayVisit::Enter(block) => block,
-            ArrayVisit::Leave(mark) => {
-                for (element, value) in changes.drain(mark..).rev() {
-                    current[element] = value;
-                }
-                continue;
-            }
-        };
-        work.push(ArrayVisit::Leave(changes.len()));
-        for &(element, value) in &phis[block] {
-            let element = element as usize;
-            changes.push((element, current[element].replace(value)));
-        }
+    let mut ssa = SsaBuilder::new(cfg);
+    let variables: Vec<SsaVariable> = elements.types.iter().map(|&ty| ssa.declare_var(ty)).collect();
+    for block in DepthFirstOrder::new(cfg).reverse_post_order() {
         let insts: Vec<Inst> = func.block_insts(block).collect();
         for inst in insts {
-            if let Some((first, fills)) = elements.fills[inst] {
-                if func.inst(inst).op == Op::Alloca {
-                    for element in (first..first + fills).map(|element| element as usize) {
-                        changes.push((element, current[element].take()));
-                    }
-                    continue;
-                }
-                let byte = func.inst(inst).args[1];
+            if let Some((first, count)) = elements.fills[inst] {
+                let fill = Some(func.inst(inst).clone()).filter(|fill| fill.op != Op::Alloca);
                 let mut last: Option<(Type, Value)> = None;
-                for element in (first..first + fills).map(|element| element as usize) {
+                for element in (first..first + count).map(|element| element as usize) {
                     let ty = elements.types[element];
-                    let value = match last {
-                        Some((other, value)) if other == ty => value,
-                        _ => fill_value(func, inst, byte, ty),
+                    let value = match (last, &fill) {
+                        (Some((other, value)), _) if other == ty => value,
+                        (_, Some(fill)) => fill_value(func, inst, fill.args[1], ty),
+                        (_, None) => func.make_poison(ty),
                     };
                     last = Some((ty, value));
-                    changes.push((element, current[element].replace(value)));
+                    ssa.def_var(block, variables[element], value);
                 }
-                func.remove_inst(inst);
+                if fill.is_some() {
+                    func.remove_inst(inst);
+                }
                 continue;
             }
-            let Some(element) = elements.element_of[inst] else { continue };
-            let element = element as usize;
-            let ty = elements.types[element];
+            let Some(element) = elements.element_of[inst].map(|element| element as usize) else { continue };
+            let (variable, ty) = (variables[element], elements.types[element]);
             let data = func.inst(inst).clone();
             if data.op == Op::Store {
                 let value = cast(func, inst, data.args[0], ty);
-                changes.push((element, current[element].replace(value)));
+                ssa.def_var(block, variable, value);
                 func.remove_inst(inst);
             } else if let Some(result) = func.result(inst) {
-                let value = current[element].unwrap_or_else(|| func.make_poison(ty));
+                let value = ssa.use_var(func, block, variable);
                 let value = cast(func, inst, value, func.value_type(result));
-                replaced[result] = Some(value);
+                ssa.replace(result, value);
                 func.remove_inst(inst);
             }
         }
-        let mut successors = cfg.succs(block).to_vec();
-        successors.sort_unstable();
-        successors.dedup();
-        for next in successors {
-            for &(element, value) in &phis[next] {
-                let ty = elements.types[element as usize];
-                let incoming = current[element as usize].unwrap_or_else(|| func.make_poison(ty));
-                if let Some(phi) = func.def_inst(value) {
-                    add_incoming(func, phi, block, incoming);
-                }
-            }
-        }
-        work.extend(dominators.children(block).iter().copied().map(ArrayVisit::Enter));
+        ssa.fill_block(func, block);
     }
-    replace_values(func, &replaced);
-}
-
-/// Blocks at whose start an element may still be loaded.
-fn live_in(cfg: &Cfg, defined: &EntitySet<Block>, read: &[Block]) -> EntitySet<Block> {
-    let mut live = EntitySet::new();
-    let mut work = read.to_vec();
-    while let Some(block) = work.pop() {
-        if live.insert(block) {
-            work.extend(cfg.preds(block).iter().copied().filter(|&pred| !defined.contains(pred)));
-        }
-    }
-    live
+    ssa.finish(func);
 }
 
 /// Value of an element whose bytes are all the same.
