@@ -20,21 +20,25 @@ pub(crate) struct InductionVariable {
 
 /// True if a value is loop-invariant.
 pub(crate) fn is_invariant(func: &Function, inside: &EntitySet<Block>, value: Value) -> bool {
-    let block = func.def_inst(value).and_then(|inst| func.layout.block_of(inst));
-    block.is_none_or(|block| !inside.contains(block))
+    !block_of(func, value).is_some_and(|block| inside.contains(block))
+}
+
+fn block_of(func: &Function, value: Value) -> Option<Block> {
+    func.def_inst(value).and_then(|inst| func.layout.block_of(inst))
 }
 
 /// Recognizes an induction variable in a φ of a loop's header.
 pub(crate) fn find_induction(
     func: &Function,
-    inside: &EntitySet<Block>,
     phi: Inst,
-    preheader: Block,
+    is_inside: impl Fn(Block) -> bool,
 ) -> Option<InductionVariable> {
     let value = func.result(phi)?;
-    let phi = func.inst(phi);
-    let init = phi.incoming_from(preheader)?;
-    let (_, next) = phi.incoming().find(|&(from, _)| from != preheader)?;
+    let (mut init, mut next) = (None, None);
+    for (from, incoming) in func.inst(phi).incoming() {
+        (if is_inside(from) { &mut next } else { &mut init }).get_or_insert(incoming);
+    }
+    let (init, next) = (init?, next?);
     let data = func.inst(func.def_inst(next)?);
     let step = match (data.op, &data.args[..]) {
         (Op::Add | Op::PtrAdd, &[base, step]) if base == value => step,
@@ -42,7 +46,8 @@ pub(crate) fn find_induction(
         _ => return None,
     };
     let is_pointer = data.op == Op::PtrAdd;
-    is_invariant(func, inside, step).then_some(InductionVariable { value, next, init, step, is_pointer })
+    let is_invariant = !block_of(func, step).is_some_and(is_inside);
+    is_invariant.then_some(InductionVariable { value, next, init, step, is_pointer })
 }
 
 /// Recognized loop counter, from which the backedge-taken count follows.

@@ -1,6 +1,7 @@
 //! Expected numbers of iterations of loops.
 
 use super::{CodeEstimate, VOTE_DEPTH};
+use crate::induction::{InductionVariable, find_induction};
 use crate::regular_exits::is_regular_mask;
 use heddle_analysis::Cycle;
 use heddle_ir::inst::Detail;
@@ -155,10 +156,8 @@ impl CodeEstimate<'_> {
             let latch = self.cycles.unique_latch(&self.cfg, cycle)?;
             let condition = *self.func.inst(self.func.terminator(latch)?).args.first()?;
             let condition = self.func.def_inst(self.unfrozen(condition))?;
-            let counter = *self.func.inst(condition).args.first()?;
-            let next = self.func.inst(self.func.def_inst(counter)?);
-            let step = (next.op == Op::Add).then(|| self.func.i64_constant(next.args[1])).flatten()?;
-            self.is_of_pass(condition).then_some(step)
+            let counter = self.counter(cycle, *self.func.inst(condition).args.first()?)?;
+            self.func.i64_constant(counter.step).filter(|_| self.is_of_pass(condition))
         };
         length().map_or(1.0, |step| step.max(1) as f64)
     }
@@ -185,42 +184,35 @@ impl CodeEstimate<'_> {
         let latch = self.cycles.unique_latch(&self.cfg, cycle)?;
         let mut parts = Vec::new();
         self.add_varying_parts(cycle, self.condition(latch)?, VOTE_DEPTH, &mut parts);
-        parts.into_iter().find_map(|condition| self.trips_by(cycle, latch, condition))
+        parts.into_iter().find_map(|condition| self.trips_by(cycle, condition))
     }
 
     /// Number of iterations of a loop whose latch compares a counter with a constant.
-    fn trips_by(&self, cycle: Cycle, latch: Block, condition: Inst) -> Option<f64> {
+    fn trips_by(&self, cycle: Cycle, condition: Inst) -> Option<f64> {
         let compared = self.func.inst(condition);
-        if compared.op != Op::Icmp {
-            return None;
-        }
-        let end = self.func.i64_constant(*compared.args.get(1)?)?;
-        let counter = *compared.args.first()?;
-        let phi_of = |value: Value| {
-            let inst = self.func.def_inst(value)?;
-            let is_header = self.func.layout.block_of(inst) == Some(self.cycles.header(cycle));
-            (self.func.inst(inst).op == Op::Phi && is_header).then_some(inst)
-        };
-        let step_of = |value: Value| {
-            let data = self.func.inst(self.func.def_inst(value)?);
-            let step = (data.op == Op::Add).then(|| self.func.i64_constant(data.args[1])).flatten()?;
-            Some((phi_of(data.args[0])?, step))
-        };
-        let (phi, step, is_next) = match step_of(counter) {
-            Some((phi, step)) => (phi, step, true),
-            None => {
-                let phi = phi_of(counter)?;
-                let next = self.func.inst(phi).incoming_from(latch)?;
-                (phi, step_of(next).filter(|(of, _)| *of == phi)?.1, false)
-            }
-        };
-        let (_, start) = self.func.inst(phi).incoming().find(|(from, _)| *from != latch)?;
-        let span = end as f64 - self.func.i64_constant(start)? as f64;
+        let Detail::IntCompare(predicate) = compared.detail else { return None };
+        let constant = |value: Value| self.func.i64_constant(value).map(|number| number as f64);
+        let counter = self.counter(cycle, compared.args[0])?;
+        let (end, start) = (constant(compared.args[1])?, constant(counter.init)?);
+        let step = constant(counter.step).filter(|&step| step != 0.0)?;
+        let is_next = counter.next == compared.args[0];
         let is_closed = matches!(
-            compared.detail,
-            Detail::IntCompare(IntPredicate::Ule | IntPredicate::Sle | IntPredicate::Uge | IntPredicate::Sge)
+            predicate,
+            IntPredicate::Ule | IntPredicate::Sle | IntPredicate::Uge | IntPredicate::Sge
         );
-        let trips = span / step as f64 + f64::from(u8::from(!is_next)) + f64::from(u8::from(is_closed));
-        (step != 0 && (1.0..1e6).contains(&trips)).then_some(trips)
+        let trips = (end - start) / step + f64::from(u8::from(!is_next)) + f64::from(u8::from(is_closed));
+        (1.0..1e6).contains(&trips).then_some(trips)
+    }
+
+    /// Induction variable of a loop that has this value, before or after its step.
+    fn counter(&self, cycle: Cycle, value: Value) -> Option<InductionVariable> {
+        let mut inductions =
+            self.func.phis(self.cycles.header(cycle)).filter_map(|phi| self.induction(cycle, phi));
+        inductions.find(|it| value == it.value || value == it.next)
+    }
+
+    /// Induction variable of a φ of a loop's header.
+    pub(super) fn induction(&self, cycle: Cycle, phi: Inst) -> Option<InductionVariable> {
+        find_induction(self.func, phi, |block| self.cycles.contains(cycle, block))
     }
 }

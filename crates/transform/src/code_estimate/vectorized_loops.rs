@@ -103,11 +103,8 @@ impl CodeEstimate<'_> {
         let number = |value: Value| self.func.i64_constant(value);
         let of = |at: usize| self.step(cycle, data.args[at], depth);
         match data.op {
-            Op::Phi => {
-                let next = self.next_of(cycle, inst)?;
-                let data = self.func.inst(self.func.def_inst(next)?);
-                let is_sum = matches!(data.op, Op::Add | Op::PtrAdd) && data.args[0] == value;
-                if is_sum { number(data.args[1]) } else { None }
+            Op::Phi if self.func.layout.block_of(inst) == Some(self.cycles.header(cycle)) => {
+                number(self.induction(cycle, inst)?.step)
             }
             Op::Add | Op::PtrAdd => of(0)?.checked_add(of(1)?),
             Op::Sub => of(0)?.checked_sub(of(1)?),

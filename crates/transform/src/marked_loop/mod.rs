@@ -149,8 +149,10 @@ fn find_loop(
     for phi in func.phis(header) {
         header_phis.push(classify(func, &uses, &inside, phi, preheader, promises)?);
     }
-    let inductions: Vec<InductionVariable> =
-        header_phis.iter().filter_map(|it| find_induction(func, &inside, it.phi, preheader)).collect();
+    let inductions: Vec<InductionVariable> = header_phis
+        .iter()
+        .filter_map(|it| find_induction(func, it.phi, |block| inside.contains(block)))
+        .collect();
     let no_count = || refuse(func, func.terminator(latch), SpreadRefusal::NoCount);
     let counter = find_counter(func, &inside, latch, &inductions).ok_or_else(no_count)?;
     Ok((SpreadableLoop { preheader, header, latch, exit: edge.to, blocks, inside, header_phis }, counter))
@@ -173,7 +175,8 @@ fn classify(
         return Err(refuse(func, Some(phi), SpreadRefusal::NotCanonical));
     };
     let header_phi = |kind| HeaderPhi { phi, value, next, kind };
-    if let Some(InductionVariable { step, is_pointer, .. }) = find_induction(func, inside, phi, preheader) {
+    let is_inside = |block| inside.contains(block);
+    if let Some(InductionVariable { step, is_pointer, .. }) = find_induction(func, phi, is_inside) {
         return Ok(header_phi(HeaderPhiKind::Induction { init, step, is_pointer }));
     }
     let header = func.layout.block_of(phi).expect("a φ stands in a block");

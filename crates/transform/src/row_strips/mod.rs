@@ -198,8 +198,10 @@ impl RowLoop {
         }
         let blocks = forest.blocks(cycle).to_vec();
         let inside: EntitySet<Block> = blocks.iter().copied().collect();
-        let inductions: Vec<InductionVariable> =
-            func.phis(header).filter_map(|phi| find_induction(func, &inside, phi, preheader)).collect();
+        let inductions: Vec<InductionVariable> = func
+            .phis(header)
+            .filter_map(|phi| find_induction(func, phi, |block| inside.contains(block)))
+            .collect();
         let counter = find_counter(func, &inside, latch, &inductions)?;
         let mut this = RowLoop {
             preheader,
