@@ -7,7 +7,7 @@ use crate::module::{
 };
 use crate::names::Symbol;
 use crate::parser::MAX_ERRORS;
-use crate::table::{self, InstructionSupport, OperandRole, OperandSpec, OperandType};
+use crate::table::{self, OperandRole, OperandSpec, OperandType};
 use crate::words::Word;
 use heddle_ir::diagnostic::{Code, Diagnostic};
 use heddle_ir::entity::{Entity as _, PrimaryMap};
@@ -507,7 +507,7 @@ impl<'a, 's> BodyResolver<'a, 's> {
         let words: SmallVec<[Word; 6]> =
             instruction.modifiers.iter().filter_map(|symbol| symbol.word()).collect();
         let mut args = SmallVec::new();
-        if form.support == InstructionSupport::Supported {
+        if form.is_supported() {
             for operand in &instruction.operands {
                 match self.operand(operand) {
                     Ok(arg) => args.push(arg),

@@ -6,6 +6,7 @@
 
 pub mod words;
 pub mod names;
+pub mod operation;
 pub mod table;
 pub mod module;
 mod lexer;

@@ -4,7 +4,7 @@
 //! wherever values meet.
 
 use super::emit::IrEmitter;
-use super::flow::{PtxBlock, PtxCfg, PtxTerminator, is_named_param, mnemonic, split_blocks};
+use super::flow::{PtxBlock, PtxCfg, PtxTerminator, is_named_param, operation, split_blocks};
 use super::meeting::BarrierMeeting;
 use super::{CLOCK, LAUNCH, LowerResult, LoweringContext, PtxRefusal, WORKSPACE, layout, refuse};
 use crate::check::{
@@ -12,7 +12,8 @@ use crate::check::{
     VarRef,
 };
 use crate::module::NumberValue;
-use crate::table::{self, InstructionSupport, OperandRole};
+use crate::operation::{IntegerOp, PtxOperation};
+use crate::table::{self, OperandRole};
 use crate::words::Word;
 use heddle_ir::entity::Entity as _;
 use heddle_ir::function::{Origin, OriginData, SourceLoc};
@@ -141,12 +142,12 @@ impl FunctionLowering<'_, '_, '_> {
         read: &mut dyn FnMut(usize),
         write: &mut dyn FnMut(usize),
     ) {
-        let name = mnemonic(inst);
+        let operation = operation(inst);
         let choice = inst.guard.filter(|_| !guarded);
         if let Some((guard, _)) = choice {
             read(guard.index());
         }
-        let is_call = name == "call";
+        let is_call = operation == PtxOperation::Call;
         let specs = table::specs(inst.form);
         for (index, arg) in inst.args.iter().enumerate() {
             let role = specs.get(index).map(|spec| spec.role);
@@ -161,10 +162,10 @@ impl FunctionLowering<'_, '_, '_> {
                 let bytes = access_bytes(inst);
                 let (overlapped_slots, whole) = overlapped_slots(*words, offset.wrapping_add(more), bytes);
                 for slot in overlapped_slots {
-                    if name == "ld" || !whole || choice.is_some() {
+                    if operation == PtxOperation::Ld || !whole || choice.is_some() {
                         read(slot);
                     }
-                    if name == "st" {
+                    if operation == PtxOperation::St {
                         write(slot);
                     }
                 }
@@ -208,7 +209,7 @@ impl FunctionLowering<'_, '_, '_> {
                 arg => one(arg),
             }
         }
-        if matches!(name, "addc" | "subc" | "madc") {
+        if matches!(operation, PtxOperation::Integer(IntegerOp::Addc | IntegerOp::Subc | IntegerOp::Madc)) {
             read(self.carry);
         }
         if inst.words.contains(&Word::Cc) {
@@ -484,7 +485,7 @@ impl FunctionLowering<'_, '_, '_> {
         let mut taken = vec![false; body.vars.len()];
         for step in &body.steps {
             let ResolvedStatement::Inst(inst) = step else { continue };
-            if mnemonic(inst) == "call" || is_named_param(inst) {
+            if operation(inst) == PtxOperation::Call || is_named_param(inst) {
                 continue;
             }
             let mut one = |arg: &ResolvedOperand| {
@@ -728,45 +729,65 @@ impl FunctionLowering<'_, '_, '_> {
     // Instructions.
 
     fn instruction(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
-        if let InstructionSupport::Refused(reason) = table::FORMS[usize::from(inst.form)].support {
-            let name = mnemonic(inst);
-            return match reason.split_once("; ") {
-                Some((reason, help)) => refuse(format!("`{name}`: {reason}"), help),
-                None => refuse(format!("`{name}`: {reason}"), ""),
-            };
-        }
-        let name = mnemonic(inst);
+        use PtxOperation::*;
         let ty = inst.words.iter().copied().rfind(|word| word.is_type()).unwrap_or(Word::B32);
-        let is_float = ty.is_float() || matches!(ty, Word::F16x2 | Word::Bf16x2 | Word::F32x2);
-        match name {
-            "add" | "sub" | "mul" | "mad" | "min" | "max" | "abs" | "neg" | "div" if is_float => {
-                self.float(inst, name, ty)
-            }
-            "fma" | "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" | "testp"
-            | "copysign" => self.float(inst, name, ty),
-            "setp" | "set" | "selp" | "slct" => self.compare(inst, name, ty),
-            "mov" => self.mov(inst, ty),
-            "cvt" => self.convert(inst),
-            "cvta" | "isspacep" | "ld" | "ldu" | "st" | "atom" | "red" | "cp" => self.memory(inst, name, ty),
-            "prefetch" | "prefetchu" | "applypriority" | "discard" | "nanosleep" | "pmevent"
-            | "setmaxnreg" | "griddepcontrol" | "brkpt" => Ok(()),
-            "membar" | "fence" | "bar" | "barrier" | "activemask" | "vote" | "shfl" | "match" | "redux"
-            | "elect" => self.warp(inst, name, ty),
-            "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => self.matrix(inst, name),
-            "wmma" => self.fragments(inst),
-            "mbarrier" => self.barrier_object(inst),
-            "tex" | "tld4" | "txq" | "suq" => self.texture(inst, name),
-            "suld" | "sust" => self.surface(inst, ty),
-            "call" => self.call(inst),
-            "trap" => {
+        let operation = operation(inst);
+        if inst.words.contains(&Word::SharedCluster) && matches!(operation, Ld | Ldu | St | Atom | Red | Cp) {
+            return refuse("shared memory of other work-groups", "launch without clusters");
+        }
+        match operation {
+            Integer(op) => self.integer(inst, op, ty),
+            Float(op) => self.float(inst, op, ty),
+            Video(op, parts) => self.video(inst, op, parts.into()),
+            Dp4a => self.dot(inst, true),
+            Dp2a => self.dot(inst, false),
+            Testp => self.test_class(inst, ty),
+            Setp => self.compare(inst, true, ty),
+            Set => self.compare(inst, false, ty),
+            Selp => self.select_by_predicate(inst, ty),
+            Slct => self.select_by_sign(inst, ty),
+            Mov => self.mov(inst, ty),
+            Cvt => self.convert(inst),
+            Cvta => self.convert_address(inst, ty),
+            Isspacep => self.is_in_space(inst),
+            Ld | Ldu => self.access(inst, false, ty),
+            St => self.access(inst, true, ty),
+            Atom => self.atomic(inst, true, ty),
+            Red => self.atomic(inst, false, ty),
+            Cp => self.copy(inst),
+            Bar => self.barrier(inst),
+            Fence => self.fence(inst),
+            Mbarrier => self.barrier_object(inst),
+            Activemask => self.active_mask(inst),
+            Vote => self.vote(inst),
+            Shfl => self.shuffle(inst),
+            Match => self.matches(inst, ty),
+            Redux => self.reduce(inst, ty),
+            Elect => self.elect(inst),
+            Mma => self.product(inst),
+            Wmma => self.fragments(inst),
+            Ldmatrix => self.load_matrices(inst),
+            Stmatrix => self.store_matrices(inst),
+            Movmatrix => self.transpose(inst),
+            Tex => self.texture(inst, false),
+            Tld4 => self.texture(inst, true),
+            Txq => self.texture_size(inst),
+            Suld => self.surface(inst, false, ty),
+            Sust => self.surface(inst, true, ty),
+            Call => self.call(inst),
+            Trap => {
                 self.trap();
                 Ok(())
             }
-            "exit" if !self.body.function.is_kernel => {
+            Exit if !self.body.function.is_kernel => {
                 refuse("`exit` inside of a function", "return from the function, and exit in the kernel")
             }
-            "ret" | "exit" | "bra" | "brx" => Ok(()),
-            _ => self.integer(inst, name, ty),
+            Ret | Exit | Bra | Brx | Hint => Ok(()),
+            Refused(reason) => {
+                let name = table::FORMS[usize::from(inst.form)].mnemonic;
+                let (reason, help) = reason.split_once("; ").unwrap_or((reason, ""));
+                refuse(format!("`{name}`: {reason}"), help)
+            }
         }
     }
 

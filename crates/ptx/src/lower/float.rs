@@ -6,6 +6,7 @@
 use super::body::FunctionLowering;
 use super::{LowerResult, layout, refuse};
 use crate::check::ResolvedInst;
+use crate::operation::FloatOp;
 use crate::words::Word;
 use heddle_ir::words::{FloatPredicate, IntPredicate};
 use heddle_ir::{Op, Scalar, Value};
@@ -47,25 +48,27 @@ impl FunctionLowering<'_, '_, '_> {
         self.emit.op(Op::Fmin, &[value, one])
     }
 
-    pub(crate) fn float(&mut self, inst: &ResolvedInst, name: &str, ty: Word) -> LowerResult<()> {
+    /// Lowers `testp`, which asks for classes of numbers.
+    pub(crate) fn test_class(&mut self, inst: &ResolvedInst, ty: Word) -> LowerResult<()> {
+        let value = self.read(&inst.args[1], ty)?;
+        let classes = inst.words.iter().find_map(|word| {
+            Some(match word {
+                Word::Finite => FINITE,
+                Word::Infinite => INFINITE,
+                Word::Notanumber => NAN,
+                Word::Number => FINITE | INFINITE,
+                Word::Normal => NORMAL_OR_ZERO,
+                Word::Subnormal => SUBNORMAL,
+                _ => return None,
+            })
+        });
+        let value = self.emit.is_class(value, classes.unwrap_or(NAN));
+        self.write(&inst.args[0], value, false);
+        Ok(())
+    }
+
+    pub(crate) fn float(&mut self, inst: &ResolvedInst, operation: FloatOp, ty: Word) -> LowerResult<()> {
         let types: Vec<Word> = inst.words.iter().copied().filter(|word| word.is_type()).collect();
-        if name == "testp" {
-            let value = self.read(&inst.args[1], ty)?;
-            let classes = inst.words.iter().find_map(|word| {
-                Some(match word {
-                    Word::Finite => FINITE,
-                    Word::Infinite => INFINITE,
-                    Word::Notanumber => NAN,
-                    Word::Number => FINITE | INFINITE,
-                    Word::Normal => NORMAL_OR_ZERO,
-                    Word::Subnormal => SUBNORMAL,
-                    _ => return None,
-                })
-            });
-            let value = self.emit.is_class(value, classes.unwrap_or(NAN));
-            self.write(&inst.args[0], value, false);
-            return Ok(());
-        }
         if let Some(half) = ty.half() {
             let scalar = layout::scalar(half);
             let mut parts = Vec::new();
@@ -76,7 +79,7 @@ impl FunctionLowering<'_, '_, '_> {
             let mut results = [parts[0][0]; 2];
             for (index, result) in results.iter_mut().enumerate() {
                 let args: Vec<Value> = parts.iter().map(|both| both[index]).collect();
-                *result = self.float_op(inst, name, scalar, args)?;
+                *result = self.float_op(inst, operation, scalar, args)?;
             }
             let value = self.emit.packed(results);
             self.write(&inst.args[0], value, false);
@@ -97,7 +100,7 @@ impl FunctionLowering<'_, '_, '_> {
                 false => self.emit.to(Op::Fpext, scalar, value),
             });
         }
-        let value = self.float_op(inst, name, scalar, args)?;
+        let value = self.float_op(inst, operation, scalar, args)?;
         self.write(&inst.args[0], value, false);
         Ok(())
     }
@@ -105,7 +108,7 @@ impl FunctionLowering<'_, '_, '_> {
     fn float_op(
         &mut self,
         inst: &ResolvedInst,
-        name: &str,
+        operation: FloatOp,
         scalar: Scalar,
         mut args: Vec<Value>,
     ) -> LowerResult<Value> {
@@ -118,40 +121,39 @@ impl FunctionLowering<'_, '_, '_> {
             }
         }
         let mode = rounding(words);
-        let is_approximate_quotient = name == "div" && has(Word::Approx);
-        let mut value = match name {
-            "neg" => self.emit.op(Op::Fneg, &args),
-            "abs" => self.emit.op(Op::Fabs, &args),
-            "copysign" => self.emit.op(Op::Copysign, &[args[1], args[0]]),
-            "min" | "max" => self.least_or_most(inst, name == "min", &args),
-            "sin" => self.call_library("sinf", &args),
-            "cos" => self.call_library("cosf", &args),
-            "lg2" => self.call_library("log2f", &args),
-            "ex2" => self.call_library("exp2f", &args),
-            "tanh" => self.call_library("tanhf", &args),
-            "rsqrt" if scalar == Scalar::F32 => self.emit.op(Op::Rsqrt, &args),
-            "rsqrt" => {
+        let mut value = match operation {
+            FloatOp::Neg => self.emit.op(Op::Fneg, &args),
+            FloatOp::Abs => self.emit.op(Op::Fabs, &args),
+            FloatOp::Copysign => self.emit.op(Op::Copysign, &[args[1], args[0]]),
+            FloatOp::Min | FloatOp::Max => self.least_or_most(inst, operation == FloatOp::Min, &args),
+            FloatOp::Sin => self.call_library("sinf", &args),
+            FloatOp::Cos => self.call_library("cosf", &args),
+            FloatOp::Lg2 => self.call_library("log2f", &args),
+            FloatOp::Ex2 => self.call_library("exp2f", &args),
+            FloatOp::Tanh => self.call_library("tanhf", &args),
+            FloatOp::Rsqrt if scalar == Scalar::F32 => self.emit.op(Op::Rsqrt, &args),
+            FloatOp::Rsqrt => {
                 let root = self.emit.op(Op::Sqrt, &args);
                 let one = self.emit.float(scalar, 1.0);
                 self.emit.op(Op::Fdiv, &[one, root])
             }
-            _ => {
-                let name = match name {
-                    "sub" => {
-                        args[1] = self.emit.op(Op::Fneg, &args[1..2]);
-                        "add"
-                    }
-                    "rcp" => {
-                        args.insert(0, self.emit.float(scalar, 1.0));
-                        "div"
-                    }
-                    "mad" => "fma",
-                    other => other,
-                };
-                let value = self.rounded(name, scalar, &args, mode)?;
-                match is_approximate_quotient {
-                    true => self.approximate_quotient(value, &args),
-                    false => value,
+            FloatOp::Add => self.rounded(Op::Fadd, scalar, &args, mode)?,
+            FloatOp::Sub => {
+                args[1] = self.emit.op(Op::Fneg, &args[1..2]);
+                self.rounded(Op::Fadd, scalar, &args, mode)?
+            }
+            FloatOp::Mul => self.rounded(Op::Fmul, scalar, &args, mode)?,
+            FloatOp::Fma | FloatOp::Mad => self.rounded(Op::Fma, scalar, &args, mode)?,
+            FloatOp::Sqrt => self.rounded(Op::Sqrt, scalar, &args, mode)?,
+            FloatOp::Rcp => {
+                args.insert(0, self.emit.float(scalar, 1.0));
+                self.rounded(Op::Fdiv, scalar, &args, mode)?
+            }
+            FloatOp::Div => {
+                let quotient = self.rounded(Op::Fdiv, scalar, &args, mode)?;
+                match has(Word::Approx) {
+                    true => self.approximate_quotient(quotient, &args),
+                    false => quotient,
                 }
             }
         };
@@ -221,16 +223,8 @@ impl FunctionLowering<'_, '_, '_> {
         value
     }
 
-    /// Computes `add`, `mul`, `fma`, `div` or `sqrt` in this rounding mode.
-    fn rounded(&mut self, name: &str, scalar: Scalar, args: &[Value], mode: Word) -> LowerResult<Value> {
-        let op = match name {
-            "add" => Op::Fadd,
-            "mul" => Op::Fmul,
-            "fma" => Op::Fma,
-            "div" => Op::Fdiv,
-            "sqrt" => Op::Sqrt,
-            _ => return refuse(format!("unknown function `{name}`"), ""),
-        };
+    /// Computes a sum, product, fused product, quotient or square root in this rounding mode.
+    fn rounded(&mut self, op: Op, scalar: Scalar, args: &[Value], mode: Word) -> LowerResult<Value> {
         if mode == Word::Rn {
             return Ok(self.emit.op(op, args));
         }

@@ -4,6 +4,7 @@
 //! Invariant: a guarded instruction that cannot become a select is in its own block.
 
 use crate::check::{Label, Reg, ResolvedBody, ResolvedInst, ResolvedOperand, ResolvedStatement};
+use crate::operation::PtxOperation;
 use crate::table;
 use crate::words::Word;
 use std::ops::Range;
@@ -78,9 +79,9 @@ pub(crate) struct PtxBlock {
     pub(crate) end: PtxTerminator,
 }
 
-/// Returns the mnemonic of an instruction.
-pub(crate) fn mnemonic(inst: &ResolvedInst) -> &'static str {
-    table::FORMS[usize::from(inst.form)].mnemonic
+/// Returns the operation of an instruction.
+pub(crate) fn operation(inst: &ResolvedInst) -> PtxOperation {
+    table::FORMS[usize::from(inst.form)].operation
 }
 
 /// True for a load or store of a parameter by name, which accesses slots and no memory.
@@ -93,13 +94,14 @@ pub(crate) fn is_named_param(inst: &ResolvedInst) -> bool {
 
 /// True if a guarded instruction becomes a select between old and new value.
 fn is_choice(inst: &ResolvedInst) -> bool {
-    match mnemonic(inst) {
-        "ld" | "st" => is_named_param(inst),
-        "ldu" | "atom" | "red" | "bar" | "barrier" | "mbarrier" | "membar" | "fence" | "vote" | "shfl"
-        | "match" | "redux" | "elect" | "activemask" | "call" | "trap" | "cp" | "ret" | "exit" | "bra"
-        | "brx" | "mma" | "wmma" | "ldmatrix" | "stmatrix" | "movmatrix" | "tex" | "tld4" | "txq" | "suq"
-        | "suld" | "sust" => false,
-        _ => true,
+    use PtxOperation::*;
+    match operation(inst) {
+        Ld | St => is_named_param(inst),
+        Integer(_) | Float(_) | Video(..) | Dp4a | Dp2a | Testp | Setp | Set | Selp | Slct | Mov | Cvt
+        | Cvta | Isspacep | Hint | Refused(_) => true,
+        Ldu | Atom | Red | Cp | Bar | Mbarrier | Fence | Vote | Shfl | Match | Redux | Elect | Activemask
+        | Call | Trap | Ret | Exit | Bra | Brx | Mma | Wmma | Ldmatrix | Stmatrix | Movmatrix | Tex
+        | Tld4 | Txq | Suld | Sust => false,
     }
 }
 
@@ -128,9 +130,8 @@ pub(crate) fn split_blocks(body: &ResolvedBody<'_, '_>) -> Vec<PtxBlock> {
             }
             ResolvedStatement::Inst(inst) => inst,
         };
-        let name = mnemonic(inst);
-        match name {
-            "bra" => {
+        match operation(inst) {
+            PtxOperation::Bra => {
                 let Some(ResolvedOperand::Label(label)) = inst.args.first() else { continue };
                 let targets = match inst.guard {
                     Some(_) => vec![PendingTarget::At(*label), PendingTarget::Next],
@@ -139,7 +140,7 @@ pub(crate) fn split_blocks(body: &ResolvedBody<'_, '_>) -> Vec<PtxBlock> {
                 list.push((start..index, false, inst.guard, targets, None));
                 start = index + 1;
             }
-            "ret" | "exit" => {
+            PtxOperation::Ret | PtxOperation::Exit => {
                 match inst.guard {
                     Some(_) => {
                         let own = list.len() + 1;
@@ -156,7 +157,7 @@ pub(crate) fn split_blocks(body: &ResolvedBody<'_, '_>) -> Vec<PtxBlock> {
                 }
                 start = index + 1;
             }
-            "brx" => {
+            PtxOperation::Brx => {
                 if inst.guard.is_some() {
                     let own = list.len() + 1;
                     list.push((

@@ -1,10 +1,10 @@
 //! Lowering of integer arithmetic, bit operations, comparisons and selects.
 
 use super::body::FunctionLowering;
-use super::video::parted;
 use super::{LowerResult, layout, refuse};
 use crate::check::{ResolvedInst, ResolvedOperand, wide};
 use crate::module::NumberValue;
+use crate::operation::IntegerOp;
 use crate::words::Word;
 use heddle_ir::words::{FloatPredicate, IntPredicate};
 use heddle_ir::{Op, Scalar, Value};
@@ -20,7 +20,7 @@ const SELECTORS: [(Word, [u16; 4]); 6] = [
 ];
 
 impl FunctionLowering<'_, '_, '_> {
-    pub(crate) fn integer(&mut self, inst: &ResolvedInst, name: &str, ty: Word) -> LowerResult<()> {
+    pub(crate) fn integer(&mut self, inst: &ResolvedInst, operation: IntegerOp, ty: Word) -> LowerResult<()> {
         if let Some(half) = ty.half() {
             let mut parts = Vec::new();
             for arg in &inst.args[1..] {
@@ -30,17 +30,11 @@ impl FunctionLowering<'_, '_, '_> {
             let mut results = [parts[0][0]; 2];
             for (index, result) in results.iter_mut().enumerate() {
                 let args: Vec<Value> = parts.iter().map(|both| both[index]).collect();
-                *result = self.integer_op(inst, name, half, &args)?;
+                *result = self.integer_op(inst, operation, half, &args)?;
             }
             let value = self.emit.packed(results);
             self.write(&inst.args[0], value, false);
             return Ok(());
-        }
-        if matches!(name, "dp4a" | "dp2a") {
-            return self.dot(inst, name == "dp4a");
-        }
-        if let Some((operation, parts)) = parted(name) {
-            return self.video(inst, operation, parts);
         }
         let is_wide = inst.words.contains(&Word::Wide);
         let mut args = Vec::new();
@@ -55,7 +49,7 @@ impl FunctionLowering<'_, '_, '_> {
             };
             args.push(self.read(arg, ty)?);
         }
-        if name == "prmt" {
+        if operation == IntegerOp::Prmt {
             let modes = SELECTORS.iter().find(|(word, _)| inst.words.contains(word));
             if let Some((_, selectors)) = modes {
                 let table = selectors.iter().rev().fold(0u64, |table, &one| table << 16 | u64::from(one));
@@ -69,10 +63,10 @@ impl FunctionLowering<'_, '_, '_> {
                 args[2] = self.emit.resize(chosen, Scalar::I32, false);
             }
         }
-        let value = self.integer_op(inst, name, ty, &args)?;
+        let value = self.integer_op(inst, operation, ty, &args)?;
         let signed = if is_wide { wide(ty).is_signed() } else { ty.is_signed() };
         self.write(&inst.args[0], value, signed);
-        if name == "lop3" && inst.args.len() > 5 {
+        if operation == IntegerOp::Lop3 && inst.args.len() > 5 {
             let zero = self.is_zero(value);
             let set = self.emit.not(zero);
             let op = if inst.words.contains(&Word::And) { Op::And } else { Op::Or };
@@ -85,7 +79,7 @@ impl FunctionLowering<'_, '_, '_> {
     fn integer_op(
         &mut self,
         inst: &ResolvedInst,
-        name: &str,
+        op: IntegerOp,
         ty: Word,
         args: &[Value],
     ) -> LowerResult<Value> {
@@ -94,25 +88,26 @@ impl FunctionLowering<'_, '_, '_> {
         let signed = ty.is_signed();
         let scalar = layout::scalar(ty);
         let bits = scalar.bits();
+        let takes_carry = matches!(op, IntegerOp::Addc | IntegerOp::Subc | IntegerOp::Madc);
         let e = &mut self.emit;
         let by_sign = |signed_op: Op, unsigned: Op| if signed { signed_op } else { unsigned };
-        Ok(match name {
-            "add" if has(Word::Sat) => e.op(Op::SaddSat, args),
-            "sub" if has(Word::Sat) => e.op(Op::SsubSat, args),
-            "add" | "addc" => {
-                return Ok(self.add_with_carry(args[0], args[1], name == "addc", has(Word::Cc)));
+        Ok(match op {
+            IntegerOp::Add if has(Word::Sat) => e.op(Op::SaddSat, args),
+            IntegerOp::Sub if has(Word::Sat) => e.op(Op::SsubSat, args),
+            IntegerOp::Add | IntegerOp::Addc => {
+                return Ok(self.add_with_carry(args[0], args[1], takes_carry, has(Word::Cc)));
             }
-            "sub" | "subc" => {
-                return Ok(self.sub_with_borrow(args[0], args[1], name == "subc", has(Word::Cc)));
+            IntegerOp::Sub | IntegerOp::Subc => {
+                return Ok(self.sub_with_borrow(args[0], args[1], takes_carry, has(Word::Cc)));
             }
-            "mul" if has(Word::Wide) => {
+            IntegerOp::Mul if has(Word::Wide) => {
                 let to = layout::int(bits * 2);
                 let [a, b] = [args[0], args[1]].map(|arg| e.resize(arg, to, signed));
                 e.op(Op::Mul, &[a, b])
             }
-            "mul" if has(Word::Hi) => self.high(args[0], args[1], signed),
-            "mul" => e.op(Op::Mul, &args[..2]),
-            "mad" | "madc" => {
+            IntegerOp::Mul if has(Word::Hi) => self.high(args[0], args[1], signed),
+            IntegerOp::Mul => e.op(Op::Mul, &args[..2]),
+            IntegerOp::Mad | IntegerOp::Madc => {
                 let product = if has(Word::Wide) {
                     let to = layout::int(bits * 2);
                     let [a, b] = [args[0], args[1]].map(|arg| e.resize(arg, to, signed));
@@ -125,9 +120,9 @@ impl FunctionLowering<'_, '_, '_> {
                 if has(Word::Sat) {
                     return Ok(self.emit.op(Op::SaddSat, &[product, args[2]]));
                 }
-                return Ok(self.add_with_carry(product, args[2], name == "madc", has(Word::Cc)));
+                return Ok(self.add_with_carry(product, args[2], takes_carry, has(Word::Cc)));
             }
-            "mul24" | "mad24" => {
+            IntegerOp::Mul24 | IntegerOp::Mad24 => {
                 let [a, b] = [args[0], args[1]].map(|arg| {
                     let eight = e.int32(8);
                     let up = e.op(Op::Shl, &[arg, eight]);
@@ -146,21 +141,23 @@ impl FunctionLowering<'_, '_, '_> {
                     None => product,
                 }
             }
-            "sad" => {
+            IntegerOp::Sad => {
                 let most = e.op(by_sign(Op::Smax, Op::Umax), &args[..2]);
                 let min = e.op(by_sign(Op::Smin, Op::Umin), &args[..2]);
                 let apart = e.op(Op::Sub, &[most, min]);
                 e.op(Op::Add, &[apart, args[2]])
             }
-            "div" | "rem" => return Ok(self.divide(args[0], args[1], signed, name == "rem")),
-            "abs" => e.op(Op::Abs, &args[..1]),
-            "neg" => {
+            IntegerOp::Div | IntegerOp::Rem => {
+                return Ok(self.divide(args[0], args[1], signed, op == IntegerOp::Rem));
+            }
+            IntegerOp::Abs => e.op(Op::Abs, &args[..1]),
+            IntegerOp::Neg => {
                 let zero = e.int(scalar, 0);
                 e.op(Op::Sub, &[zero, args[0]])
             }
-            "min" | "max" => {
-                let op = match name {
-                    "min" => by_sign(Op::Smin, Op::Umin),
+            IntegerOp::Min | IntegerOp::Max => {
+                let op = match op {
+                    IntegerOp::Min => by_sign(Op::Smin, Op::Umin),
                     _ => by_sign(Op::Smax, Op::Umax),
                 };
                 let value = e.op(op, &args[..2]);
@@ -171,17 +168,17 @@ impl FunctionLowering<'_, '_, '_> {
                     value
                 }
             }
-            "popc" | "clz" => {
-                let count = e.op(if name == "popc" { Op::Ctpop } else { Op::Ctlz }, &args[..1]);
+            IntegerOp::Popc | IntegerOp::Clz => {
+                let count = e.op(if op == IntegerOp::Popc { Op::Ctpop } else { Op::Ctlz }, &args[..1]);
                 e.resize(count, Scalar::I32, false)
             }
-            "brev" => e.op(Op::Bitreverse, &args[..1]),
-            "bfind" => self.find_first(args[0], signed, has(Word::Shiftamt)),
-            "fns" => self.find_nth(args[0], args[1], args[2]),
-            "bfe" => self.extract(args[0], args[1], args[2], signed),
-            "bfi" => self.insert(args[0], args[1], args[2], args[3]),
-            "szext" => self.extend(args[0], args[1], signed, has(Word::Wrap)),
-            "bmsk" => {
+            IntegerOp::Brev => e.op(Op::Bitreverse, &args[..1]),
+            IntegerOp::Bfind => self.find_first(args[0], signed, has(Word::Shiftamt)),
+            IntegerOp::Fns => self.find_nth(args[0], args[1], args[2]),
+            IntegerOp::Bfe => self.extract(args[0], args[1], args[2], signed),
+            IntegerOp::Bfi => self.insert(args[0], args[1], args[2], args[3]),
+            IntegerOp::Szext => self.extend(args[0], args[1], signed, has(Word::Wrap)),
+            IntegerOp::Bmsk => {
                 let mut from = args[0];
                 let mut count = args[1];
                 if has(Word::Wrap) {
@@ -192,17 +189,17 @@ impl FunctionLowering<'_, '_, '_> {
                 let ones = self.low_ones(Scalar::I32, count);
                 self.shift(Op::Shl, ones, from)
             }
-            "and" => e.op(Op::And, &args[..2]),
-            "or" => e.op(Op::Or, &args[..2]),
-            "xor" => e.op(Op::Xor, &args[..2]),
-            "not" => e.not(args[0]),
-            "cnot" => {
+            IntegerOp::And => e.op(Op::And, &args[..2]),
+            IntegerOp::Or => e.op(Op::Or, &args[..2]),
+            IntegerOp::Xor => e.op(Op::Xor, &args[..2]),
+            IntegerOp::Not => e.not(args[0]),
+            IntegerOp::Cnot => {
                 let zero = self.is_zero(args[0]);
                 self.emit.resize(zero, scalar, false)
             }
-            "shl" => self.shift(Op::Shl, args[0], args[1]),
-            "shr" => self.shift(by_sign(Op::Ashr, Op::Lshr), args[0], args[1]),
-            "shf" => {
+            IntegerOp::Shl => self.shift(Op::Shl, args[0], args[1]),
+            IntegerOp::Shr => self.shift(by_sign(Op::Ashr, Op::Lshr), args[0], args[1]),
+            IntegerOp::Shf => {
                 let count = if has(Word::Clamp) {
                     let most = e.int32(32);
                     e.op(Op::Umin, &[args[2], most])
@@ -222,14 +219,13 @@ impl FunctionLowering<'_, '_, '_> {
                     e.resize(down, Scalar::I32, false)
                 }
             }
-            "lop3" => {
+            IntegerOp::Lop3 => {
                 let Some(table) = e.constant(args[3]) else {
                     return refuse("the table of `lop3` is not a constant", "write a number");
                 };
                 self.by_table(table as u8, args[0], args[1], args[2])
             }
-            "prmt" => self.permute(args[0], args[1], args[2]),
-            _ => return refuse(format!("unknown instruction `{name}`"), ""),
+            IntegerOp::Prmt => self.permute(args[0], args[1], args[2]),
         })
     }
 
@@ -540,7 +536,7 @@ impl FunctionLowering<'_, '_, '_> {
     }
 
     /// Lowers `dp4a` and `dp2a`: a sum of products of bytes, or of halves and bytes.
-    fn dot(&mut self, inst: &ResolvedInst, of_bytes: bool) -> LowerResult<()> {
+    pub(crate) fn dot(&mut self, inst: &ResolvedInst, of_bytes: bool) -> LowerResult<()> {
         let types: Vec<Word> = inst.words.iter().copied().filter(|word| word.is_type()).collect();
         let [first, second] = [types[0].is_signed(), types[1].is_signed()];
         let a = self.read(&inst.args[1], Word::B32)?;
@@ -567,35 +563,36 @@ impl FunctionLowering<'_, '_, '_> {
 
     // Comparisons and selects.
 
-    pub(crate) fn compare(&mut self, inst: &ResolvedInst, name: &str, ty: Word) -> LowerResult<()> {
+    pub(crate) fn select_by_predicate(&mut self, inst: &ResolvedInst, ty: Word) -> LowerResult<()> {
+        let [a, b] = [&inst.args[1], &inst.args[2]].map(|arg| self.read(arg, ty));
+        let (a, b) = (a?, b?);
+        let condition = self.read(&inst.args[3], Word::Pred)?;
+        let value = self.emit.select(condition, a, b);
+        self.write(&inst.args[0], value, false);
+        Ok(())
+    }
+
+    pub(crate) fn select_by_sign(&mut self, inst: &ResolvedInst, ty: Word) -> LowerResult<()> {
+        let first = inst.words.iter().copied().find(|word| word.is_type()).unwrap_or(ty);
+        let [a, b] = [&inst.args[1], &inst.args[2]].map(|arg| self.read(arg, first));
+        let (a, b) = (a?, b?);
+        let by = self.read(&inst.args[3], ty)?;
+        let condition = if ty == Word::F32 {
+            let by = if inst.words.contains(&Word::Ftz) { self.flushed(by) } else { by };
+            let zero = self.emit.float(Scalar::F32, 0.0);
+            self.emit.fcmp(FloatPredicate::Oge, by, zero)
+        } else {
+            let zero = self.emit.int32(0);
+            self.emit.icmp(IntPredicate::Sge, by, zero)
+        };
+        let value = self.emit.select(condition, a, b);
+        self.write(&inst.args[0], value, false);
+        Ok(())
+    }
+
+    /// Lowers `setp`, and `set`, which makes numbers of predicates.
+    pub(crate) fn compare(&mut self, inst: &ResolvedInst, is_setp: bool, ty: Word) -> LowerResult<()> {
         let types: Vec<Word> = inst.words.iter().copied().filter(|word| word.is_type()).collect();
-        match name {
-            "selp" => {
-                let [a, b] = [&inst.args[1], &inst.args[2]].map(|arg| self.read(arg, ty));
-                let (a, b) = (a?, b?);
-                let condition = self.read(&inst.args[3], Word::Pred)?;
-                let value = self.emit.select(condition, a, b);
-                self.write(&inst.args[0], value, false);
-                return Ok(());
-            }
-            "slct" => {
-                let [a, b] = [&inst.args[1], &inst.args[2]].map(|arg| self.read(arg, types[0]));
-                let (a, b) = (a?, b?);
-                let by = self.read(&inst.args[3], ty)?;
-                let condition = if ty == Word::F32 {
-                    let by = if inst.words.contains(&Word::Ftz) { self.flushed(by) } else { by };
-                    let zero = self.emit.float(Scalar::F32, 0.0);
-                    self.emit.fcmp(FloatPredicate::Oge, by, zero)
-                } else {
-                    let zero = self.emit.int32(0);
-                    self.emit.icmp(IntPredicate::Sge, by, zero)
-                };
-                let value = self.emit.select(condition, a, b);
-                self.write(&inst.args[0], value, false);
-                return Ok(());
-            }
-            _ => {}
-        }
         let a = self.read(&inst.args[1], ty)?;
         let b = self.read(&inst.args[2], ty)?;
         let with = match inst.args.get(3) {
@@ -613,7 +610,7 @@ impl FunctionLowering<'_, '_, '_> {
             let (a, b) = (self.emit.halves(a, scalar), self.emit.halves(b, scalar));
             let low = self.relation(inst, half, a[0], b[0])?;
             let high = self.relation(inst, half, a[1], b[1])?;
-            if name == "setp" {
+            if is_setp {
                 let first = combined(self, low);
                 let second = combined(self, high);
                 self.write(&inst.args[0], first, false);
@@ -628,7 +625,7 @@ impl FunctionLowering<'_, '_, '_> {
         }
         let holds = self.relation(inst, ty, a, b)?;
         let value = combined(self, holds);
-        if name == "setp" {
+        if is_setp {
             self.write(&inst.args[0], value, false);
             self.write_second(&inst.args[0], |lower| {
                 let other = lower.emit.not(holds);

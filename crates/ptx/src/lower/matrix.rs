@@ -74,15 +74,6 @@ pub(super) struct MmaTypes {
 }
 
 impl FunctionLowering<'_, '_, '_> {
-    pub(crate) fn matrix(&mut self, inst: &ResolvedInst, name: &str) -> LowerResult<()> {
-        match name {
-            "mma" => self.product(inst),
-            "ldmatrix" => self.load_matrices(inst),
-            "stmatrix" => self.store_matrices(inst),
-            _ => self.transpose(inst),
-        }
-    }
-
     /// Returns a lane's index in its group of four, and the index of the group.
     pub(super) fn position_in_rows(&mut self) -> [Value; 2] {
         let lane = self.emit.query(Op::Lane, None);
@@ -127,7 +118,7 @@ impl FunctionLowering<'_, '_, '_> {
         }
     }
 
-    fn product(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
+    pub(super) fn product(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let Some([m, _, k]) = shape_of(&inst.words) else {
             return refuse("unknown sizes of the product", "use a size of the table");
         };
@@ -283,7 +274,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok((registers, self.number_of(pointer)))
     }
 
-    fn load_matrices(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
+    pub(super) fn load_matrices(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let (registers, number) = self.registers_and_address(inst, 0, 1)?;
         let mut loaded = Vec::new();
         for matrix in 0..registers.len() {
@@ -303,7 +294,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    fn store_matrices(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
+    pub(super) fn store_matrices(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let (registers, number) = self.registers_and_address(inst, 1, 0)?;
         for (matrix, arg) in registers.iter().enumerate() {
             let value = self.read(arg, Word::B32)?;
@@ -321,7 +312,7 @@ impl FunctionLowering<'_, '_, '_> {
     }
 
     /// Transposes a matrix: a lane's halves come from its position in two rows.
-    fn transpose(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
+    pub(super) fn transpose(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let value = self.read(&inst.args[1], Word::B32)?;
         let [column, row] = self.position_in_rows();
         let (one, sixteen) = (self.emit.int32(1), self.emit.int32(16));

@@ -22,9 +22,10 @@
 //! different barriers. The search may miss a branch: then threads at different barriers fail the launch, as they do in functions.
 
 use super::body::FunctionLowering;
-use super::flow::{PtxBlock, PtxTerminator, mnemonic};
+use super::flow::{PtxBlock, PtxTerminator, operation};
 use super::{LowerResult, PtxRefusal, layout};
 use crate::check::{ResolvedInst, ResolvedOperand, ResolvedStatement, SpecialRegister};
+use crate::operation::PtxOperation;
 use crate::words::Word;
 use heddle_ir::entity::Entity as _;
 use heddle_ir::inst::{Access, Detail, InstData};
@@ -103,9 +104,9 @@ impl BarrierMeeting {
 /// True if threads wait for others at an instruction.
 fn is_wait(inst: &ResolvedInst) -> bool {
     let has = |word: Word| inst.words.contains(&word);
-    match mnemonic(inst) {
-        "bar" | "barrier" => !has(Word::Warp) && !has(Word::Arrive) && !has(Word::Cluster),
-        "mbarrier" => has(Word::TestWait) || has(Word::TryWait),
+    match operation(inst) {
+        PtxOperation::Bar => !has(Word::Warp) && !has(Word::Arrive) && !has(Word::Cluster),
+        PtxOperation::Mbarrier => has(Word::TestWait) || has(Word::TryWait),
         _ => false,
     }
 }
@@ -126,7 +127,7 @@ fn is_block_barrier(inst: &ResolvedInst) -> bool {
 
 /// True for `bar` and `barrier`, of all scopes.
 fn is_barrier(inst: &ResolvedInst) -> bool {
-    matches!(mnemonic(inst), "bar" | "barrier")
+    operation(inst) == PtxOperation::Bar
 }
 
 /// Returns the operands of a barrier: its number, and how many threads it waits for.
@@ -344,14 +345,20 @@ impl FunctionLowering<'_, '_, '_> {
             for step in &self.body.steps {
                 let ResolvedStatement::Inst(inst) = step else { continue };
                 let has = |word: Word| inst.words.contains(&word);
-                let name = mnemonic(inst);
+                let operation = operation(inst);
                 if is_barrier(inst) {
                     continue;
                 }
                 let is_private = !has(Word::Shared) && !has(Word::Global) && !has(Word::Const);
                 let mut is_varying = inst.args.iter().any(is_of_thread)
-                    || matches!(name, "atom" | "elect" | "match" | "activemask")
-                    || name == "ld" && is_private && in_memory;
+                    || matches!(
+                        operation,
+                        PtxOperation::Atom
+                            | PtxOperation::Elect
+                            | PtxOperation::Match
+                            | PtxOperation::Activemask
+                    )
+                    || operation == PtxOperation::Ld && is_private && in_memory;
                 let mut written = Vec::new();
                 self.effects(inst, false, &mut |slot| is_varying |= varying[slot], &mut |slot| {
                     written.push(slot)
@@ -359,7 +366,7 @@ impl FunctionLowering<'_, '_, '_> {
                 if !is_varying {
                     continue;
                 }
-                if name == "st" && is_private && !in_memory {
+                if operation == PtxOperation::St && is_private && !in_memory {
                     in_memory = true;
                     changed = true;
                 }

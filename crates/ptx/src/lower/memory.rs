@@ -180,21 +180,8 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(self.emit.add_bytes(pointer, *offset))
     }
 
-    pub(crate) fn memory(&mut self, inst: &ResolvedInst, name: &str, ty: Word) -> LowerResult<()> {
-        if inst.words.contains(&Word::SharedCluster) && name != "cvta" && name != "isspacep" {
-            return refuse("shared memory of other work-groups", "launch without clusters");
-        }
-        match name {
-            "cvta" => self.convert_address(inst, ty),
-            "isspacep" => self.is_in_space(inst),
-            "ld" | "ldu" | "st" => self.access(inst, name == "st", ty),
-            "cp" => self.copy(inst),
-            _ => self.atomic(inst, name == "atom", ty),
-        }
-    }
-
     /// Lowers `cvta.space` to a cast to generic, and `cvta.to.space` to a cast from generic.
-    fn convert_address(&mut self, inst: &ResolvedInst, ty: Word) -> LowerResult<()> {
+    pub(super) fn convert_address(&mut self, inst: &ResolvedInst, ty: Word) -> LowerResult<()> {
         let space = space_of(&inst.words);
         let (from, to) = match inst.words.contains(&Word::To) {
             true => (Space::Generic, space),
@@ -225,7 +212,7 @@ impl FunctionLowering<'_, '_, '_> {
 
     /// Lowers `isspacep`. An address is in a space if it is within an object of that space. The global window is all that is
     /// neither shared nor local nor constant, so that it contains parameters, as PTX says.
-    fn is_in_space(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
+    pub(super) fn is_in_space(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let address = self.read(&inst.args[1], Word::B64)?;
         let window = self.window();
         let start = self.emit.to(Op::Ptrtoint, Scalar::I64, window);
@@ -288,7 +275,7 @@ impl FunctionLowering<'_, '_, '_> {
         is_within
     }
 
-    fn access(&mut self, inst: &ResolvedInst, is_store: bool, ty: Word) -> LowerResult<()> {
+    pub(super) fn access(&mut self, inst: &ResolvedInst, is_store: bool, ty: Word) -> LowerResult<()> {
         let (address, data) = if is_store { (0, 1) } else { (1, 0) };
         let parts: &[ResolvedOperand] = match &inst.args[data] {
             ResolvedOperand::Vector(parts) => parts,
@@ -482,7 +469,7 @@ impl FunctionLowering<'_, '_, '_> {
         }
     }
 
-    fn atomic(&mut self, inst: &ResolvedInst, gives: bool, ty: Word) -> LowerResult<()> {
+    pub(super) fn atomic(&mut self, inst: &ResolvedInst, gives: bool, ty: Word) -> LowerResult<()> {
         let space = space_of(&inst.words);
         let (address, first) = if gives { (1, 2) } else { (0, 1) };
         let pointer = self.address(&inst.args[address], space)?;
@@ -554,7 +541,7 @@ impl FunctionLowering<'_, '_, '_> {
     }
 
     /// Lowers `cp.async` to a synchronous copy, so there is nothing to wait for.
-    fn copy(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
+    pub(super) fn copy(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         if inst.words.contains(&Word::MbarrierWord) {
             return self.arrive_after_copies(inst);
         }

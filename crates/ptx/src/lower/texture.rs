@@ -7,7 +7,6 @@
 use super::body::FunctionLowering;
 use super::{LowerResult, layout, refuse};
 use crate::check::{ResolvedInst, ResolvedOperand};
-use crate::table;
 use crate::words::Word;
 use heddle_ir::inst::Access;
 use heddle_ir::module::{Declaration, Effects, FunctionKind, Signature};
@@ -93,25 +92,27 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(TexelPosition { object, at, layer })
     }
 
-    pub(crate) fn texture(&mut self, inst: &ResolvedInst, name: &str) -> LowerResult<()> {
-        let word = Type::Scalar(Scalar::I32);
-        if matches!(name, "txq" | "suq") {
-            let ResolvedOperand::Address { base, .. } = &inst.args[1] else {
-                return refuse("not a texture", "write it in brackets");
-            };
-            let object = self.object(base)?;
-            let field = [Word::Height, Word::Depth].into_iter().find(|field| inst.words.contains(field));
-            let field = field.unwrap_or(Word::Width).text();
-            for value in self.texture_call(format!("heddle.texture.{field}"), &[object], &[word]) {
-                self.write(&inst.args[0], value, false);
-            }
-            return Ok(());
+    /// Lowers `txq` and `suq`.
+    pub(super) fn texture_size(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
+        let ResolvedOperand::Address { base, .. } = &inst.args[1] else {
+            return refuse("not a texture", "write it in brackets");
+        };
+        let object = self.object(base)?;
+        let field = [Word::Height, Word::Depth].into_iter().find(|field| inst.words.contains(field));
+        let field = field.unwrap_or(Word::Width).text();
+        for value in self.texture_call(format!("heddle.texture.{field}"), &[object], &[Type::I32]) {
+            self.write(&inst.args[0], value, false);
         }
+        Ok(())
+    }
+
+    /// Lowers `tex`, and `tld4`, which gathers one component.
+    pub(super) fn texture(&mut self, inst: &ResolvedInst, is_gather: bool) -> LowerResult<()> {
         let ty = inst.words.last().copied().unwrap_or(Word::F32);
         let ty = if ty == Word::F32 { Word::F32 } else { Word::B32 };
         let position = self.position(inst, &inst.args[1], ty)?;
         let TexelPosition { object, at: [x, y, z], layer } = position;
-        let (function, args) = if name == "tld4" {
+        let (function, args) = if is_gather {
             let components = [Word::R, Word::G, Word::B];
             let component = components.iter().position(|&of| inst.words[0] == of).unwrap_or(3);
             let component = self.emit.int32(component as i128);
@@ -122,7 +123,7 @@ impl FunctionLowering<'_, '_, '_> {
             let (dims, _) = geometry_of(&inst.words);
             (format!("{way}_{dims}d"), vec![object, x, y, z, layer])
         };
-        let values = self.texture_call(format!("heddle.texture.{function}"), &args, &[word; 4]);
+        let values = self.texture_call(format!("heddle.texture.{function}"), &args, &[Type::I32; 4]);
         let ResolvedOperand::Vector(parts) = &inst.args[0] else {
             return refuse(
                 "the destination of a texture access is a vector",
@@ -135,8 +136,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    pub(crate) fn surface(&mut self, inst: &ResolvedInst, ty: Word) -> LowerResult<()> {
-        let is_store = table::FORMS[usize::from(inst.form)].mnemonic == "sust";
+    pub(super) fn surface(&mut self, inst: &ResolvedInst, is_store: bool, ty: Word) -> LowerResult<()> {
         let (place, data) = if is_store { (0, 1) } else { (1, 0) };
         let parts: &[ResolvedOperand] = match &inst.args[data] {
             ResolvedOperand::Vector(parts) => parts,

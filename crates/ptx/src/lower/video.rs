@@ -3,19 +3,10 @@
 use super::body::FunctionLowering;
 use super::{LowerResult, layout, refuse};
 use crate::check::ResolvedInst;
+use crate::operation::VideoOp;
 use crate::words::Word;
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Op, Scalar, Value};
-
-/// Returns the name of the operation on each part, and the number of parts.
-pub(super) fn parted(name: &str) -> Option<(&str, usize)> {
-    let (operation, parts) = match name.strip_suffix('2') {
-        Some(operation) => (operation, 2),
-        None => (name.strip_suffix('4')?, 4),
-    };
-    matches!(operation, "vadd" | "vsub" | "vavrg" | "vabsdiff" | "vmin" | "vmax" | "vset")
-        .then_some((operation, parts))
-}
 
 /// Returns the condition of a `vset`. Parts are compared as signed numbers of more bits.
 fn condition(words: &[Word]) -> IntPredicate {
@@ -32,7 +23,7 @@ fn condition(words: &[Word]) -> IntPredicate {
 
 impl FunctionLowering<'_, '_, '_> {
     /// Lowers an instruction that computes each part of a word: results are packed, or added to the third operand.
-    pub(super) fn video(&mut self, inst: &ResolvedInst, operation: &str, parts: usize) -> LowerResult<()> {
+    pub(super) fn video(&mut self, inst: &ResolvedInst, operation: VideoOp, parts: u32) -> LowerResult<()> {
         let types: Vec<Word> = inst.words.iter().copied().filter(|word| word.is_type()).collect();
         // `vset` has no type of results.
         let (to, from) = match types[..] {
@@ -41,10 +32,10 @@ impl FunctionLowering<'_, '_, '_> {
             _ => return refuse("two or three types expected", "write them"),
         };
         let is_sum = inst.words.contains(&Word::Add);
-        let bits = 32 / parts as u32;
+        let bits = 32 / parts;
         let [a, b] = [self.read(&inst.args[1], Word::B32)?, self.read(&inst.args[2], Word::B32)?];
         let mut result = if is_sum { self.read(&inst.args[3], Word::B32)? } else { self.emit.int32(0) };
-        for index in 0..parts as u32 {
+        for index in 0..parts {
             let by = self.emit.int32((bits * index).into());
             let [left, right] = [(a, from[0]), (b, from[1])].map(|(whole, ty)| {
                 let part = self.emit.op(Op::Lshr, &[whole, by]);
@@ -67,14 +58,14 @@ impl FunctionLowering<'_, '_, '_> {
     }
 
     /// Computes one part, in 32 bits: parts are widened by their signs, so that nothing wraps around.
-    fn of_parts(&mut self, inst: &ResolvedInst, operation: &str, both: [Value; 2]) -> Value {
+    fn of_parts(&mut self, inst: &ResolvedInst, operation: VideoOp, both: [Value; 2]) -> Value {
         let e = &mut self.emit;
         match operation {
-            "vadd" => e.op(Op::Add, &both),
-            "vsub" => e.op(Op::Sub, &both),
-            "vmin" => e.op(Op::Smin, &both),
-            "vmax" => e.op(Op::Smax, &both),
-            "vavrg" => {
+            VideoOp::Add => e.op(Op::Add, &both),
+            VideoOp::Sub => e.op(Op::Sub, &both),
+            VideoOp::Min => e.op(Op::Smin, &both),
+            VideoOp::Max => e.op(Op::Smax, &both),
+            VideoOp::Avrg => {
                 // Halves are rounded away from zero.
                 let sum = e.op(Op::Add, &both);
                 let (zero, one) = (e.int32(0), e.int32(1));
@@ -83,11 +74,11 @@ impl FunctionLowering<'_, '_, '_> {
                 let sum = e.op(Op::Add, &[sum, more]);
                 e.op(Op::Ashr, &[sum, one])
             }
-            "vset" => {
+            VideoOp::Set => {
                 let holds = e.icmp(condition(&inst.words), both[0], both[1]);
                 e.resize(holds, Scalar::I32, false)
             }
-            _ => {
+            VideoOp::Absdiff => {
                 let (more, less) = (e.op(Op::Smax, &both), e.op(Op::Smin, &both));
                 e.op(Op::Sub, &[more, less])
             }

@@ -12,28 +12,14 @@ use heddle_ir::words::{AtomicOrdering, IntPredicate, Reduction, Rmw, SyncScope};
 use heddle_ir::{Op, Scalar, Space, Type, Value};
 
 impl FunctionLowering<'_, '_, '_> {
-    pub(crate) fn warp(&mut self, inst: &ResolvedInst, name: &str, ty: Word) -> LowerResult<()> {
-        match name {
-            "membar" | "fence" => {
-                self.fence(inst);
-                Ok(())
-            }
-            "bar" | "barrier" => self.barrier(inst),
-            "activemask" => {
-                let yes = self.emit.bool(true);
-                let mask = self.ballot(yes);
-                self.write(&inst.args[0], mask, false);
-                Ok(())
-            }
-            "vote" => self.vote(inst),
-            "shfl" => self.shuffle(inst),
-            "match" => self.matches(inst, ty),
-            "redux" => self.reduce(inst, ty),
-            _ => self.elect(inst),
-        }
+    pub(super) fn active_mask(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
+        let yes = self.emit.bool(true);
+        let mask = self.ballot(yes);
+        self.write(&inst.args[0], mask, false);
+        Ok(())
     }
 
-    fn fence(&mut self, inst: &ResolvedInst) {
+    pub(super) fn fence(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let has = |word: Word| inst.words.contains(&word);
         let scope = match () {
             () if has(Word::Cta) => SyncScope::Group,
@@ -47,13 +33,14 @@ impl FunctionLowering<'_, '_, '_> {
             () => AtomicOrdering::SeqCst,
         };
         self.emit.inst(InstData::new(Op::Fence, [], Detail::Fence(ordering, scope)), None);
+        Ok(())
     }
 
     pub(super) fn group_barrier(&mut self) {
         self.emit.inst(InstData::new(Op::Barrier, [], Detail::Barrier(SyncScope::Group)), None);
     }
 
-    fn barrier(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
+    pub(super) fn barrier(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         if inst.words.contains(&Word::Warp) {
             self.emit.inst(InstData::new(Op::Barrier, [], Detail::Barrier(SyncScope::Brush)), None);
             return Ok(());
@@ -124,7 +111,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok((self.emit.constant(mask) != Some(Scalar::I32.bit_mask())).then_some(mask))
     }
 
-    fn vote(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
+    pub(super) fn vote(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let condition = self.read(&inst.args[1], Word::Pred)?;
         let members = self.members(inst.args.get(2))?;
         let has = |word: Word| inst.words.contains(&word);
@@ -152,7 +139,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    fn shuffle(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
+    pub(super) fn shuffle(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let value = self.read(&inst.args[1], Word::B32)?;
         let by = self.read(&inst.args[2], Word::U32)?;
         let bounds = self.read(&inst.args[3], Word::U32)?;
@@ -205,7 +192,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    fn matches(&mut self, inst: &ResolvedInst, ty: Word) -> LowerResult<()> {
+    pub(super) fn matches(&mut self, inst: &ResolvedInst, ty: Word) -> LowerResult<()> {
         let value = self.read(&inst.args[1], ty)?;
         let scalar = self.emit.scalar(value);
         let members = self.members(inst.args.get(2))?;
@@ -237,7 +224,7 @@ impl FunctionLowering<'_, '_, '_> {
         Ok(())
     }
 
-    fn reduce(&mut self, inst: &ResolvedInst, ty: Word) -> LowerResult<()> {
+    pub(super) fn reduce(&mut self, inst: &ResolvedInst, ty: Word) -> LowerResult<()> {
         let mut value = self.read(&inst.args[1], ty)?;
         let has = |word: Word| inst.words.contains(&word);
         let signed = ty.is_signed();
@@ -303,7 +290,7 @@ impl FunctionLowering<'_, '_, '_> {
         e.op(Op::Shuffle, &[sum, leader])
     }
 
-    fn elect(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
+    pub(super) fn elect(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let members = self.members(inst.args.get(1))?;
         let yes = self.emit.bool(true);
         let mut active = self.ballot(yes);

@@ -13,7 +13,7 @@ use heddle_interp::Scheduler;
 use heddle_ir::Module;
 use heddle_ptx::lower::{KernelWord, PtxKernel};
 use heddle_ptx::module::{PtxItem, PtxStatement};
-use heddle_ptx::table::{FORMS, InstructionSupport};
+use heddle_ptx::table::FORMS;
 use heddle_ptx::{LowerOptions, LoweredModule, lower, parse};
 use heddle_runs::line::RunLine;
 use std::collections::BTreeSet;
@@ -190,8 +190,7 @@ fn of_lanes(take: &mut dyn FnMut(GpuModule) -> Result<(), String>) -> Result<(),
 /// so that words are small as singles, too.
 fn of_matrices(take: &mut dyn FnMut(GpuModule) -> Result<(), String>) -> Result<(), String> {
     for (form, row) in (0u16..).zip(FORMS) {
-        let is_product =
-            matches!(row.mnemonic, "mma" | "wmma") && row.support == InstructionSupport::Supported;
+        let is_product = matches!(row.mnemonic, "mma" | "wmma") && row.is_supported();
         for seed in 0..if is_product { 12 } else { 0 } {
             let Some(program) = generate_products(form, seed) else { continue };
             let mut launch = launch_of(&program);

@@ -12,7 +12,7 @@ use heddle_interp::Scheduler;
 use heddle_ir::Module;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ptx::module::{PtxItem, PtxStatement};
-use heddle_ptx::table::{FORMS, InstructionSupport};
+use heddle_ptx::table::FORMS;
 use heddle_ptx::{LowerOptions, ModuleFacts, RaiseOptions, lower, parse, raise};
 use std::fmt::{Display, Formatter};
 
@@ -69,7 +69,7 @@ impl PtxCounts {
             // Textures and surfaces are objects of the driver: `tests/cuda/textures.cu` has them.
             let is_of_driver = matches!(form.mnemonic, "tex" | "tld4" | "txq" | "suq" | "suld" | "sust");
             let is_elsewhere = is_of_driver || is_of_barrier_objects(form);
-            **count == 0 && form.support == InstructionSupport::Supported && !is_elsewhere
+            **count == 0 && form.is_supported() && !is_elsewhere
         });
         missing.map(|(form, _)| format!("{} {}", form.mnemonic, form.pattern)).collect()
     }
@@ -77,7 +77,7 @@ impl PtxCounts {
 
 impl Display for PtxCounts {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        let done = FORMS.iter().filter(|form| form.support == InstructionSupport::Supported).count();
+        let done = FORMS.iter().filter(|form| form.is_supported()).count();
         let met = done - self.missing().len();
         write!(
             f,

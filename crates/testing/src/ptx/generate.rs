@@ -7,9 +7,7 @@ use super::determined::is_determined;
 use super::program::{COUNTERS, OWN, POOLS, PtxNode, PtxProgram, SHARED_INPUT, WINDOW};
 use crate::generate::Random;
 use heddle_ptx::Word;
-use heddle_ptx::table::{
-    FORMS, InstructionForm, InstructionSupport, OperandRole, OperandType, pattern, specs,
-};
+use heddle_ptx::table::{FORMS, InstructionForm, OperandRole, OperandType, pattern, specs};
 use std::fmt::Write as _;
 
 /// The program of a seed.
@@ -168,7 +166,7 @@ impl PtxGenerator {
         loop {
             let number = self.random.below(FORMS.len()) as u16;
             let form = &FORMS[usize::from(number)];
-            if form.support != InstructionSupport::Supported || (is_cross_lane(form.mnemonic) && !together) {
+            if !form.is_supported() || (is_cross_lane(form.mnemonic) && !together) {
                 continue;
             }
             if let Some(words) = self.words(number)

@@ -6,7 +6,7 @@ use super::table_line::{TableLine, bits_of, mask, type_of, words_of};
 use crate::generate::Random;
 use crate::launches::{TestLaunch, TestLaunchArgument, TestLaunchObject};
 use heddle_ptx::Word;
-use heddle_ptx::table::{FORMS, InstructionSupport, OperandRole, specs};
+use heddle_ptx::table::{FORMS, OperandRole, specs};
 use std::fmt::Write as _;
 
 /// Threads of a block.
@@ -438,7 +438,7 @@ fn is_elsewhere(mnemonic: &str) -> bool {
 pub(crate) fn of_forms(seed: u64, each: usize, rows: usize) -> Vec<Probe> {
     let mut all: Vec<Probe> = Vec::new();
     for (number_of_form, form) in (0u16..).zip(FORMS) {
-        if form.support != InstructionSupport::Supported || is_elsewhere(form.mnemonic) {
+        if !form.is_supported() || is_elsewhere(form.mnemonic) {
             continue;
         }
         let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9) ^ u64::from(number_of_form));

@@ -12,7 +12,7 @@
 
 use heddle_interp::{Argument, Memory, RunOptions, run};
 use heddle_ir::Space;
-use heddle_ptx::table::{FORMS, InstructionSupport, OperandRole, pattern, specs};
+use heddle_ptx::table::{FORMS, OperandRole, pattern, specs};
 use heddle_ptx::{LowerOptions, ModuleFacts, RaiseOptions, Word, lower, parse, raise};
 use heddle_testing::not_run::not_run;
 use heddle_testing::ptx::{TableLine, bits_of, is_cross_lane, is_nan, mask, tables, type_of, words_of};
@@ -239,7 +239,7 @@ fn each_line_of_the_tables_holds() {
     // Every form that computes something from registers is met, with each of its words; what accesses memory is met.
     let mut missing = Vec::new();
     for (number, form) in (0u16..).zip(FORMS) {
-        if form.support != InstructionSupport::Supported {
+        if !form.is_supported() {
             continue;
         }
         let specs = specs(number);
