@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Suites of `heddle-testing` that run besides the mutated package's own tests: those that take seconds. Others are
 /// left out: suites that repeat the same checks on more programs (`harness`, `passes`), tests of the tests (`faults`),
 /// and native code, which runs the output of `widen`.
-const SHARED: &[&str] = &["quick", "figures", "shapes"];
+const SHARED: &[&str] = &["quick", "files", "figures", "shapes"];
 
 /// Tests excluded from these: tests of the tests, tests of time, tests with a time set by the caller, and tests on
 /// thousands of programs.

@@ -1,7 +1,6 @@
 //! OpenCL C: programs, and its builtins compared with the specification.
 #![forbid(unsafe_code)]
 
-mod files;
 mod layout;
 mod math;
 mod half;

@@ -3,7 +3,6 @@
 
 mod assembler;
 mod compile;
-mod files;
 mod generated;
 mod kernels;
 mod lanes;

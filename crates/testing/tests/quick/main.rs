@@ -4,7 +4,6 @@
 mod baselines;
 mod common;
 mod divergence;
-mod files;
 mod folding;
 mod linearize_graphs;
 mod lock_step;

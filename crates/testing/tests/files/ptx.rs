@@ -14,24 +14,7 @@ use heddle_compiler::Session;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ptx::{LowerOptions, ModuleFacts, RaiseOptions, lower, parse, raise};
 use heddle_runs::line::RunLine;
-use std::path::{Path, PathBuf};
-
-fn files() -> Vec<PathBuf> {
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/ptx")];
-    let mut files = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("the folder can be listed") {
-            let path = entry.expect("the folder can be listed").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "ptx") {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    files
-}
+use std::path::Path;
 
 /// Removes a match of each text from a list; returns the missing texts and the remaining entries.
 fn compare<'t>(wanted: impl Iterator<Item = &'t str>, mut found: Vec<String>, what: &str) -> Vec<String> {
@@ -46,7 +29,7 @@ fn compare<'t>(wanted: impl Iterator<Item = &'t str>, mut found: Vec<String>, wh
     wrong
 }
 
-fn check(path: &Path) -> Vec<String> {
+pub(crate) fn check(path: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(path).expect("the file can be read");
     let lines =
         |mark: &'static str| text.lines().filter_map(move |line| line.strip_prefix(mark)).map(str::trim);
@@ -138,15 +121,4 @@ fn check(path: &Path) -> Vec<String> {
         }
     }
     wrong
-}
-
-#[test]
-fn each_file_is_what_it_says() {
-    let mut wrong = Vec::new();
-    let files = files();
-    assert!(files.len() > 5, "there are files");
-    for path in files {
-        wrong.extend(check(&path).into_iter().map(|line| format!("{}: {line}", path.display())));
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
