@@ -17,7 +17,8 @@ use heddle_ir::module::{DeclaredShape, Signature};
 use heddle_ir::types::{MAX_DEFAULT_LANES, MAX_LANES};
 use heddle_ir::{Block, Code, Constant, Diagnostic, Function, Inst, Module, Op, Type, Value};
 use heddle_llvm::{
-    EmitOptions, LlvmModule, emit, internalize_except, optimize, share_globals, vector_variant_names,
+    EmitOptions, LlvmModule, OptimizeOptions, emit, internalize_except, optimize, share_globals,
+    vector_variant_names,
 };
 use heddle_transform::target::TargetInfo;
 use heddle_transform::widen::wide_name;
@@ -274,7 +275,7 @@ impl Session {
         if let Some(llvm) = &source.llvm {
             share_globals(&code, llvm);
         }
-        optimize(&code, &self.cpu)?;
+        optimize(&code, &self.cpu, OptimizeOptions::default())?;
         code.verify().map_err(|reason| error(Code::Internal, &reason))?;
         Ok(LoopCode { code, wide })
     }

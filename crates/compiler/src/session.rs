@@ -26,7 +26,7 @@ use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Code, Detail, Diagnostic, Function, Inst, Module, Op, Value, parse_bytes};
 use heddle_llvm::{
     CodeFormat, CodegenLevel, Cpu, EmitOptions, ImportedModule, Jit, Language, LlvmModule, ObjectCache,
-    cleaned_copy, emit, generate, import, internalize_except, language_of, link, optimize,
+    OptimizeOptions, cleaned_copy, emit, generate, import, internalize_except, language_of, link, optimize,
     param_scalar_counts, read_ir, reduce_to_functions, share_globals, simplify, vector_variant_names,
 };
 use heddle_spirv::SpirvOptions;
@@ -717,7 +717,7 @@ impl Artifact {
         if let Some(source) = &self.llvm {
             share_globals(&code, source);
         }
-        optimize(&code, &self.cpu)?;
+        optimize(&code, &self.cpu, OptimizeOptions::default())?;
         Ok(code)
     }
 

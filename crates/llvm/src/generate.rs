@@ -14,7 +14,6 @@ use heddle_ir::Diagnostic;
 use llvm_sys::core::*;
 use llvm_sys::target_machine::*;
 use llvm_sys::transforms::pass_builder::*;
-use std::borrow::Cow;
 use std::ffi::{CStr, CString};
 use std::rc::Rc;
 
@@ -44,10 +43,10 @@ pub(crate) fn set_target(module: &LlvmModule, machine: &TargetMachine) {
     }
 }
 
-/// LLVM passes of vector code: those of `default<O2>` without which the code of the benchmark's kernels changes. `default<O2>` takes up to
-/// 1.3 times the instructions for them.
-const VECTOR_CODE_PASSES: &CStr =
-    c"function<eager-inv>(simplifycfg,early-cse,instcombine<no-verify-fixpoint>),\
+/// LLVM passes of vector code, in two parts: those of `default<O2>` without which the code of the benchmark's kernels changes.
+/// `default<O2>` takes up to 1.3 times the instructions for them.
+const VECTOR_CODE_PASSES: [&str; 2] = [
+    "function<eager-inv>(simplifycfg,early-cse,instcombine<no-verify-fixpoint>),\
 cgscc(inline,function<eager-inv;no-rerun>(\
 early-cse<memssa>,jump-threading,correlated-propagation,instcombine<no-verify-fixpoint>,\
 simplifycfg<switch-range-to-icmp>,reassociate,\
@@ -56,18 +55,21 @@ simplifycfg<switch-range-to-icmp>,instcombine<no-verify-fixpoint>,loop(indvars,l
 vector-combine,gvn,sccp,dse,loop-mssa(licm<allowspeculation>),\
 simplifycfg<switch-range-to-icmp;switch-to-arithmetic;hoist-common-insts;sink-common-insts>,\
 instcombine<no-verify-fixpoint>)),\
-function<eager-inv>(loop(loop-deletion),simplifycfg,instcombine<no-verify-fixpoint>,loop-unroll<O2>,\
+function<eager-inv>(loop(loop-deletion),simplifycfg,instcombine<no-verify-fixpoint>,",
+    "loop-unroll<O2>,\
 instcombine<no-verify-fixpoint>,loop-mssa(licm<allowspeculation>),instsimplify,simplifycfg),\
-globaldce";
+globaldce",
+];
 
-/// Pass of [`VECTOR_CODE_PASSES`] before which loops of one-lane code are vectorized, and the passes that do so.
-const LOOP_VECTORIZATION: [&str; 2] =
-    ["loop-unroll<O2>", "loop-simplify,lcssa,loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg,"];
+/// Passes between the parts of [`VECTOR_CODE_PASSES`] that vectorize loops of one-lane code.
+const LOOP_VECTORIZATION: &str =
+    "loop-simplify,lcssa,loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg,";
 
 /// Treatment of the source's loops by LLVM.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum SourceLoops {
     /// They stay scalar.
+    #[default]
     Scalar,
     /// They are vectorized where LLVM can.
     Vectorized,
@@ -77,46 +79,40 @@ pub enum SourceLoops {
 #[derive(Debug)]
 pub struct LlvmPasses {
     machine: Rc<TargetMachine>,
-    names: Cow<'static, CStr>,
+    names: CString,
     /// True if the loop and SLP vectorizers of a default pipeline run.
     vectorizes: bool,
 }
 
 impl LlvmPasses {
-    fn new(
-        cpu: &Cpu,
-        names: impl Into<Cow<'static, CStr>>,
-        vectorizes: bool,
-    ) -> Result<LlvmPasses, Diagnostic> {
+    fn new(cpu: &Cpu, parts: &[&str], vectorizes: bool) -> Result<LlvmPasses, Diagnostic> {
         let machine = machine(cpu, CodegenLevel::Default).map_err(no_machine)?;
-        Ok(LlvmPasses { machine, names: names.into(), vectorizes })
+        let names = CString::new(parts.concat()).expect("names of passes have no NUL");
+        Ok(LlvmPasses { machine, names, vectorizes })
     }
 
     /// Returns the pipeline for vector code.
     fn of_vector_code(cpu: &Cpu, loops: SourceLoops) -> Result<LlvmPasses, Diagnostic> {
-        let [before, passes] = LOOP_VECTORIZATION;
-        let names = match (loops, VECTOR_CODE_PASSES.to_str()) {
-            (SourceLoops::Vectorized, Ok(names)) => {
-                CString::new(names.replace(before, &format!("{passes}{before}"))).ok()
-            }
-            _ => None,
-        };
-        LlvmPasses::new(cpu, names.map_or(VECTOR_CODE_PASSES.into(), Cow::from), false)
+        let [before, after] = VECTOR_CODE_PASSES;
+        match loops {
+            SourceLoops::Scalar => LlvmPasses::new(cpu, &[before, after], false),
+            SourceLoops::Vectorized => LlvmPasses::new(cpu, &[before, LOOP_VECTORIZATION, after], false),
+        }
     }
 
     /// Returns the pipeline that inlines `alwaysinline` functions and deletes unused ones.
     pub(crate) fn of_inlining(cpu: &Cpu) -> Result<LlvmPasses, Diagnostic> {
-        LlvmPasses::new(cpu, c"always-inline,globaldce", false)
+        LlvmPasses::new(cpu, &["always-inline,globaldce"], false)
     }
 
     /// Returns the pipeline that inlines lowered accesses, whose masks have much in common.
     pub(crate) fn of_lowered_accesses(cpu: &Cpu) -> Result<LlvmPasses, Diagnostic> {
-        LlvmPasses::new(cpu, c"always-inline,function(early-cse),globaldce", false)
+        LlvmPasses::new(cpu, &["always-inline,function(early-cse),globaldce"], false)
     }
 
     /// Returns the pipeline of `clang -O3`, vectorizers included.
     pub fn of_clang_o3(cpu: &Cpu) -> Result<LlvmPasses, Diagnostic> {
-        LlvmPasses::new(cpu, c"default<O3>", true)
+        LlvmPasses::new(cpu, &["default<O3>"], true)
     }
 
     /// Runs the pipeline on a module.
@@ -156,40 +152,26 @@ pub(crate) fn run_pass(module: &LlvmModule, pass: &CStr) {
     }
 }
 
-/// Optimizes a module with LLVM's passes, vectorizers excluded, as [`optimize_loops`] does.
-pub fn optimize(module: &LlvmModule, cpu: &Cpu) -> Result<(), Diagnostic> {
-    optimize_loops(module, cpu, SourceLoops::Scalar)
+/// Options of [`optimize`].
+#[derive(Clone, Copy, Default, Debug)]
+pub struct OptimizeOptions {
+    /// Treatment of the source's loops.
+    pub loops: SourceLoops,
+    /// Representation of masks; none for the CPU's.
+    pub masks: Option<MaskRepresentation>,
 }
 
 /// Optimizes a module with LLVM's passes. Also replaces inverse square roots by estimates,
 /// lowers masked accesses that the CPU lacks, gives masks the machine's representation, and prefetches masked accesses, each where the CPU
 /// profits.
-pub fn optimize_loops(module: &LlvmModule, cpu: &Cpu, loops: SourceLoops) -> Result<(), Diagnostic> {
-    optimize_as(module, cpu, loops, MaskRepresentation::of(cpu))
-}
-
-/// Optimizes a module with the given mask representation.
-pub fn optimize_with_masks(
-    module: &LlvmModule,
-    cpu: &Cpu,
-    representation: MaskRepresentation,
-) -> Result<(), Diagnostic> {
-    optimize_as(module, cpu, SourceLoops::Scalar, representation)
-}
-
-fn optimize_as(
-    module: &LlvmModule,
-    cpu: &Cpu,
-    loops: SourceLoops,
-    representation: MaskRepresentation,
-) -> Result<(), Diagnostic> {
+pub fn optimize(module: &LlvmModule, cpu: &Cpu, options: OptimizeOptions) -> Result<(), Diagnostic> {
     set_target_attributes(module, cpu);
     estimate_roots(module, cpu);
     saturate_vectors(module, cpu);
-    LlvmPasses::of_vector_code(cpu, loops)?.run(module)?;
+    LlvmPasses::of_vector_code(cpu, options.loops)?.run(module)?;
     store_single_lanes(module);
     lower_unmasked_accesses(module, cpu)?;
-    rewrite_masks(module, representation);
+    rewrite_masks(module, options.masks.unwrap_or_else(|| MaskRepresentation::of(cpu)));
     prefetch_masked_accesses(module, cpu);
     Ok(())
 }

@@ -63,8 +63,7 @@ pub use entry_lock::EntryLock;
 pub use fatal_errors::catch_fatal_errors;
 pub use front_end::{Language, clang_error, compile, language_of, read_source};
 pub use generate::{
-    CodeFormat, LlvmPasses, SourceLoops, generate, generate_at, optimize, optimize_loops,
-    optimize_with_masks, simplify,
+    CodeFormat, LlvmPasses, OptimizeOptions, SourceLoops, generate, generate_at, optimize, simplify,
 };
 pub use import::work_items::is_imported_builtin;
 pub use import::{ImportedModule, import, param_scalar_counts};

@@ -1,7 +1,7 @@
 //! Nontemporal loads compile, also where LLVM uses a single lane of a vector.
 
 use heddle_ir::text::parse_module;
-use heddle_llvm::{CodegenLevel, Cpu, EmitOptions, Jit, emit, optimize};
+use heddle_llvm::{CodegenLevel, Cpu, EmitOptions, Jit, OptimizeOptions, emit, optimize};
 
 /// LLVM narrows the vector load to one byte, and could not select that with the hint.
 const TEXT: &str = "
@@ -22,7 +22,8 @@ fn one_lane_of_a_hinted_load_is_used() {
         let options = EmitOptions { entries: true, ..EmitOptions::default() };
         let llvm = emit(&module, options).unwrap_or_else(|error| panic!("{error}"));
         if level == CodegenLevel::Default {
-            optimize(&llvm, &Cpu::host()).unwrap_or_else(|error| panic!("{error}"));
+            optimize(&llvm, &Cpu::host(), OptimizeOptions::default())
+                .unwrap_or_else(|error| panic!("{error}"));
         }
         let jit = Jit::new(llvm, level, &[]).unwrap_or_else(|error| panic!("{error}"));
         let entry = jit.entry("f").unwrap_or_else(|error| panic!("{error}"));

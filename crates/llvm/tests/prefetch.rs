@@ -1,7 +1,7 @@
 //! CPUs whose prefetcher ignores masked accesses get prefetch instructions.
 
 use heddle_ir::text::parse_module;
-use heddle_llvm::{Cpu, EmitOptions, emit, optimize};
+use heddle_llvm::{Cpu, EmitOptions, OptimizeOptions, emit, optimize};
 
 /// A masked load and store of two cache lines each; a load with a constant mask; a load of a stack object.
 const TEXT: &str = "
@@ -25,7 +25,7 @@ fn prefetches(cpu: &str) -> Vec<char> {
     let module = parse_module(TEXT).unwrap_or_else(|errors| panic!("{errors:?}"));
     let llvm = emit(&module, EmitOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     let cpu = Cpu::named(cpu).unwrap_or_else(|error| panic!("{error}"));
-    optimize(&llvm, &cpu).unwrap_or_else(|error| panic!("{error}"));
+    optimize(&llvm, &cpu, OptimizeOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     let text = llvm.text();
     let calls = text.lines().filter(|line| line.contains("call void @llvm.prefetch"));
     let purpose = |line: &str| line.split_once(", i32 ").and_then(|(_, rest)| rest.chars().next());

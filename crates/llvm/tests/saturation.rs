@@ -1,7 +1,7 @@
 //! Saturating vector conversions use vector instructions.
 
 use heddle_ir::text::parse_module;
-use heddle_llvm::{CodegenLevel, Cpu, EmitOptions, Jit, emit, optimize};
+use heddle_llvm::{CodegenLevel, Cpu, EmitOptions, Jit, OptimizeOptions, emit, optimize};
 
 /// Returns numbers around the bounds of all integer types, between them, and NaN.
 fn numbers() -> Vec<f64> {
@@ -24,7 +24,7 @@ fn converted(op: &str, float: &str, bits: usize, numbers: &[u8]) -> Vec<u8> {
     let module = parse_module(&text).unwrap_or_else(|errors| panic!("{errors:?}"));
     let options = EmitOptions { entries: true, ..EmitOptions::default() };
     let llvm = emit(&module, options).unwrap_or_else(|error| panic!("{error}"));
-    optimize(&llvm, &Cpu::host()).unwrap_or_else(|error| panic!("{error}"));
+    optimize(&llvm, &Cpu::host(), OptimizeOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     assert!(!(Cpu::host().is_x86() && llvm.text().contains(".sat.")), "{}", llvm.text());
     let jit = Jit::new(llvm, CodegenLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
     let entry = jit.entry("f").unwrap_or_else(|error| panic!("{error}"));

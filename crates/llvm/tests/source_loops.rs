@@ -1,7 +1,7 @@
 //! LLVM vectorizes loops of the source where that is asked for.
 
 use heddle_ir::text::parse_module;
-use heddle_llvm::{Cpu, EmitOptions, SourceLoops, emit, optimize_loops};
+use heddle_llvm::{Cpu, EmitOptions, OptimizeOptions, SourceLoops, emit, optimize};
 
 /// A loop that adds contiguous numbers.
 const TEXT: &str = "
@@ -27,7 +27,8 @@ block2:
 fn has_vectors(loops: SourceLoops) -> bool {
     let module = parse_module(TEXT).unwrap_or_else(|errors| panic!("{errors:?}"));
     let llvm = emit(&module, EmitOptions::default()).unwrap_or_else(|error| panic!("{error}"));
-    optimize_loops(&llvm, &Cpu::host(), loops).unwrap_or_else(|error| panic!("{error}"));
+    optimize(&llvm, &Cpu::host(), OptimizeOptions { loops, ..OptimizeOptions::default() })
+        .unwrap_or_else(|error| panic!("{error}"));
     llvm.text().lines().any(|line| line.contains(" x i32>"))
 }
 

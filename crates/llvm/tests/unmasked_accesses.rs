@@ -1,7 +1,7 @@
 //! Masked accesses that the CPU lacks become whole accesses where that is safe, and loops over the active lanes.
 
 use heddle_ir::text::parse_module;
-use heddle_llvm::{CodegenLevel, Cpu, EmitOptions, Jit, emit, optimize};
+use heddle_llvm::{CodegenLevel, Cpu, EmitOptions, Jit, OptimizeOptions, emit, optimize};
 
 /// Lanes of the accesses: masks of one to eight bytes.
 const LANES: [usize; 4] = [8, 16, 32, 64];
@@ -63,7 +63,7 @@ block0:
     let options = EmitOptions { entries: true, ..EmitOptions::default() };
     let llvm = emit(&module, options).unwrap_or_else(|error| panic!("{error}"));
     let cpu = Cpu::named(cpu).unwrap_or_else(|error| panic!("{error}"));
-    optimize(&llvm, &cpu).unwrap_or_else(|error| panic!("{error}"));
+    optimize(&llvm, &cpu, OptimizeOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     let text = llvm.text();
     (Jit::new(llvm, CodegenLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}")), text)
 }

@@ -14,8 +14,8 @@ use heddle_compiler::ir::module::Global;
 use heddle_compiler::ir::words::Flag;
 use heddle_compiler::ir::{Code, Diagnostic, Function, Module, Op, Space};
 use heddle_llvm::{
-    CodegenLevel, Cpu, EmitOptions, Jit, PRINT, compile_host_object, define_printf_bodies, emit, entry_name,
-    inline_single_calls, internalize_except, optimize_loops, share_globals, stack_bytes,
+    CodegenLevel, Cpu, EmitOptions, Jit, OptimizeOptions, PRINT, compile_host_object, define_printf_bodies,
+    emit, entry_name, inline_single_calls, internalize_except, optimize, share_globals, stack_bytes,
 };
 use heddle_transform::{GroupFunction, KernelOptions, estimate_regions, instruction_count};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -397,7 +397,8 @@ fn compile(
     }
     inline_single_calls(&llvm, cpu)?;
     step();
-    optimize_loops(&llvm, cpu, source_loops(&module, &variant.brush, &options.target(cpu)))?;
+    let loops = source_loops(&module, &variant.brush, &options.target(cpu));
+    optimize(&llvm, cpu, OptimizeOptions { loops, ..OptimizeOptions::default() })?;
     step();
     let object = compile_host_object(&llvm, CodegenLevel::Default)?;
     step();

@@ -12,8 +12,8 @@ use heddle_compiler::report::attribute_to_kernel;
 use heddle_compiler::session::retain_all_reachable;
 use heddle_compiler::{BrushExtents, KernelReport, PassPolicy, Session};
 use heddle_llvm::{
-    CodeFormat, Cpu, EmitOptions, LlvmModule, SourceLoops, define_printf_bodies, emit, generate,
-    internalize_except, optimize_loops,
+    CodeFormat, Cpu, EmitOptions, LlvmModule, OptimizeOptions, SourceLoops, define_printf_bodies, emit,
+    generate, internalize_except, optimize,
 };
 use heddle_transform::{
     AxisOrder, GroupExecution, GroupFunction, KernelOptions, TargetInfo, VersioningPolicy, WorkItemLayout,
@@ -286,7 +286,8 @@ impl VectorCode {
         define_printf_bodies(&llvm);
         let seen: Vec<&str> = self.groups.iter().map(|group| &*group.name).collect();
         internalize_except(&llvm, &seen);
-        optimize_loops(&llvm, cpu, self.source_loops)?;
+        let options = OptimizeOptions { loops: self.source_loops, ..OptimizeOptions::default() };
+        optimize(&llvm, cpu, options)?;
         Ok(llvm)
     }
 

@@ -12,8 +12,8 @@ use heddle_interp::{Datum, Memory, RunLimits, RunOptions, run};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Constant, Function, Module, Op, Scalar, Space};
 use heddle_llvm::{
-    CodegenLevel, EmitOptions, Jit, SharedMapping, catch_fatal_errors, compile_host_object, emit, entry_name,
-    internalize_except, optimize, slot_bytes,
+    CodegenLevel, EmitOptions, Jit, OptimizeOptions, SharedMapping, catch_fatal_errors, compile_host_object,
+    emit, entry_name, internalize_except, optimize, slot_bytes,
 };
 use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN};
 use heddle_transform::widen::VersioningPolicy;
@@ -418,7 +418,7 @@ fn natively(
         let llvm = emit(&copy, emission)?;
         internalize_except(&llvm, &[&entry]);
         if level == CodegenLevel::Default {
-            optimize(&llvm, &heddle_llvm::Cpu::host())?;
+            optimize(&llvm, &heddle_llvm::Cpu::host(), OptimizeOptions::default())?;
         }
         compile_host_object(&llvm, level)
     };

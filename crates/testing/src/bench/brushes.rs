@@ -10,8 +10,8 @@ use heddle_compiler::ir::module::DeclaredShape;
 use heddle_compiler::options::ParamShape;
 use heddle_compiler::{BrushCount, BrushExtents, Session, VectorizeOptions, VectorizeRequest};
 use heddle_llvm::{
-    CodeFormat, Cpu, EmitOptions, MaskRepresentation, compile, emit, generate, import, internalize_except,
-    optimize_with_masks,
+    CodeFormat, Cpu, EmitOptions, MaskRepresentation, OptimizeOptions, compile, emit, generate, import,
+    internalize_except, optimize,
 };
 use heddle_transform::TargetInfo as Machine;
 use std::fmt::Write as _;
@@ -174,7 +174,8 @@ fn compiled(
     let llvm = emit(&artifact.module, EmitOptions::default()).map_err(|error| error.to_string())?;
     internalize_except(&llvm, &[symbol]);
     let form = if is_formed { MaskRepresentation::of(cpu) } else { MaskRepresentation::Any };
-    optimize_with_masks(&llvm, cpu, form).map_err(|error| error.to_string())?;
+    optimize(&llvm, cpu, OptimizeOptions { masks: Some(form), ..OptimizeOptions::default() })
+        .map_err(|error| error.to_string())?;
     Ok((generate(&llvm, cpu, CodeFormat::Object).map_err(|error| error.to_string())?, artifact.report.lanes))
 }
 

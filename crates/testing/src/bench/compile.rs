@@ -13,7 +13,8 @@ use heddle_ir::module::DeclaredShape;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Function, Module};
 use heddle_llvm::{
-    CodeFormat, Cpu, EmitOptions, LlvmModule, LlvmPasses, compile, emit, generate, import, optimize, read_ir,
+    CodeFormat, Cpu, EmitOptions, LlvmModule, LlvmPasses, OptimizeOptions, compile, emit, generate, import,
+    optimize, read_ir,
 };
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -240,7 +241,7 @@ impl<'a> CompileMeasurement<'a> {
             let code = |llvm: &LlvmModule, is_ours: bool| {
                 let (done, seconds) = timed(|| {
                     if is_ours {
-                        optimize(llvm, &self.cpu)?;
+                        optimize(llvm, &self.cpu, OptimizeOptions::default())?;
                     }
                     generate(llvm, &self.cpu, CodeFormat::Object)
                 });

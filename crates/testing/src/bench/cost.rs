@@ -11,7 +11,7 @@ use crate::native::InstructionSet;
 use heddle_interp::{Argument, Datum, Memory, RunLimits, RunOptions, run as interpret};
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::{Module, Space, parse_module};
-use heddle_llvm::{CodeFormat, Cpu, EmitOptions, emit, generate, optimize};
+use heddle_llvm::{CodeFormat, Cpu, EmitOptions, OptimizeOptions, emit, generate, optimize};
 use heddle_transform::TargetInfo as Machine;
 use heddle_transform::target::VectorCost;
 use loops::{ALL, OF_ROUND, SIZE, TimedOperation, TimedVector, data, function, other};
@@ -155,7 +155,7 @@ fn measure(isa: InstructionSet, folder: &Path, report: &mut BenchReport) -> Resu
     let module = parse_module(&text).map_err(|errors| format!("{errors:?}"))?;
     verify_module(&module, Stage::Wide).map_err(|violations| violations.to_string())?;
     let llvm = emit(&module, EmitOptions::default()).map_err(|error| error.to_string())?;
-    optimize(&llvm, &cpu).map_err(|error| error.to_string())?;
+    optimize(&llvm, &cpu, OptimizeOptions::default()).map_err(|error| error.to_string())?;
     let object = generate(&llvm, &cpu, CodeFormat::Object).map_err(|error| error.to_string())?;
     write("functions.o", &object)?;
     write("driver.c", DRIVER.as_bytes())?;

@@ -4,8 +4,8 @@ use super::tally::{NativeTally, Phase};
 use super::target::InstructionSet;
 use heddle_ir::Module;
 use heddle_llvm::{
-    CodeFormat, CodegenLevel, EmitOptions, MaskRepresentation, emit, emit_merged, entry_name, generate_at,
-    optimize, rewrite_masks,
+    CodeFormat, CodegenLevel, EmitOptions, MaskRepresentation, OptimizeOptions, emit, emit_merged,
+    entry_name, generate_at, optimize, rewrite_masks,
 };
 use std::ops::Range;
 
@@ -70,7 +70,7 @@ pub(super) fn compile_parts(
     tally
         .timed(Phase::Codegen, || {
             match quality {
-                CodeQuality::Optimized => optimize(&llvm, &cpu)?,
+                CodeQuality::Optimized => optimize(&llvm, &cpu, OptimizeOptions::default())?,
                 CodeQuality::Quick => rewrite_masks(&llvm, MaskRepresentation::of(&cpu)),
             }
             generate_at(level, &llvm, &cpu, CodeFormat::Object)

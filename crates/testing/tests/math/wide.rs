@@ -4,7 +4,7 @@ use heddle_compiler::math::{Accuracy, MathFunction};
 use heddle_compiler::{Artifact, BrushExtents, Session, VectorizeRequest};
 use heddle_ir::text::parse_module;
 use heddle_ir::{Code, Module, Type};
-use heddle_llvm::{CodegenLevel, Cpu, EmitOptions, Jit, emit, optimize, slot_bytes};
+use heddle_llvm::{CodegenLevel, Cpu, EmitOptions, Jit, OptimizeOptions, emit, optimize, slot_bytes};
 use heddle_transform::TargetInfo;
 
 /// A module with one function that calls another.
@@ -42,7 +42,7 @@ impl Wide {
         assert_eq!(serialized, None);
         let options = EmitOptions { entries: true, ..EmitOptions::default() };
         let llvm = emit(&module, options).unwrap_or_else(|error| panic!("{error}\n{module}"));
-        optimize(&llvm, &Cpu::host()).unwrap_or_else(|error| panic!("{error}"));
+        optimize(&llvm, &Cpu::host(), OptimizeOptions::default()).unwrap_or_else(|error| panic!("{error}"));
         let jit = Jit::new(llvm, CodegenLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
         Wide { jit, name: wide, lanes, ty }
     }

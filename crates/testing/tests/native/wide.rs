@@ -9,7 +9,7 @@ use heddle_ir::typing::result_types;
 use heddle_ir::verify::{Stage, verify_module};
 use heddle_ir::words::{Flags, FloatPredicate, IntPredicate, Reduction};
 use heddle_ir::{Function, Module, Op, Scalar, Space, Type, Value, parse_module};
-use heddle_llvm::{CodegenLevel, Cpu, EmitOptions, Jit, LlvmModule, emit, optimize};
+use heddle_llvm::{CodegenLevel, Cpu, EmitOptions, Jit, LlvmModule, OptimizeOptions, emit, optimize};
 use heddle_testing::generate::Random;
 use std::collections::BTreeSet;
 
@@ -510,7 +510,9 @@ fn a_masked_store_of_one_lane_writes_no_more() {
         let inputs: Vec<Vec<u8>> =
             (0..4).map(|_| fill(&mut random, &[Type::Vector(Scalar::I64, 8)])).collect();
         let inputs = [inputs.clone(), inputs];
-        let optimized = |llvm: &LlvmModule| optimize(llvm, &Cpu::host()).expect("LLVM's passes run");
+        let optimized = |llvm: &LlvmModule| {
+            optimize(llvm, &Cpu::host(), OptimizeOptions::default()).expect("LLVM's passes run")
+        };
         assert_eq!(check(&module, &inputs, CodegenLevel::Default), 8);
         assert_eq!(check_by(&module, &inputs, CodegenLevel::Default, optimized), 8);
     }

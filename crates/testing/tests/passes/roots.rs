@@ -1,6 +1,6 @@
 //! Inverse roots are estimated only where requested; estimates keep their error bound.
 
-use heddle_llvm::{CodegenLevel, Cpu, Jit, LlvmModule, optimize, read_ir};
+use heddle_llvm::{CodegenLevel, Cpu, Jit, LlvmModule, OptimizeOptions, optimize, read_ir};
 use heddle_testing::not_run::not_run;
 
 /// A function that reads numbers from `%in` and writes the inverse of the root of each to `%out`.
@@ -22,7 +22,7 @@ fn text(lanes: u32, printed: &str) -> String {
 
 fn optimized(text: &str, cpu: &Cpu) -> LlvmModule {
     let module = read_ir("roots.ll", text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    optimize(&module, cpu).unwrap_or_else(|error| panic!("{error}"));
+    optimize(&module, cpu, OptimizeOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     module.verify().unwrap_or_else(|reason| panic!("{reason}\n{}", module.text()));
     module
 }
