@@ -7,7 +7,7 @@ use crate::memory::AlignedMemory;
 use crate::pool::{JobShare, Pool};
 use crate::processors::has_idle;
 use crate::program::PreparedKernel;
-use crate::range::{Groups, NdRange, choose_local, share_groups};
+use crate::range::{Groups, NdRange, choose_columns, choose_local, share_groups};
 use crate::selection::{
     FollowUp, LaunchClass, LaunchTimes, LaunchWork, Picked, SlicePair, SliceTimes, SliceTrial, Ticket,
 };
@@ -246,8 +246,24 @@ impl PreparedKernel {
             (_, Some(local)) => local,
             (Some(local), None) if info.sees_groups => local,
             // Where nothing tells one size of groups from another, the requested size does not matter.
-            _ => choose_local(range, self.axes(range), self.lanes(), info.sees_groups),
+            _ if info.sees_groups => choose_local(range, self.axes(range), self.lanes(), true),
+            _ => self.unseen_groups(range),
         }
+    }
+
+    /// Size of groups that the kernel does not see.
+    fn unseen_groups(&self, range: &NdRange) -> [u32; 3] {
+        let axes = self.axes(range);
+        match self.has_columns(axes) {
+            true => choose_columns(range, axes),
+            false => choose_local(range, axes, self.lanes(), false),
+        }
+    }
+
+    /// True if work-items access columns along the second one of these axes.
+    fn has_columns(&self, axes: AxisOrder) -> bool {
+        let dimension = self.vector_dimension();
+        dimension.has_columns && dimension.axes == axes
     }
 
     /// The order of axes for launches over a range. Lanes span dimension 0 where the best dimension has fewer work-items than a small
@@ -278,7 +294,7 @@ impl PreparedKernel {
         // Groups of one work-item with nothing else of their own run as if there were none.
         let is_single = info.shares_nothing && !at_once && self.local_size(range) == [1; 3];
         let local = match is_single {
-            true => choose_local(range, axes, self.lanes(), false),
+            true => self.unseen_groups(range),
             false => self.local_size(range),
         };
         let items = local.iter().map(|&size| u64::from(size)).product();
@@ -309,7 +325,8 @@ impl PreparedKernel {
         let settled = code.selection.settled(&self.class(&plan.variant, &plan.groups, share));
         let lanes = |chosen: Option<Arc<GroupCode>>| chosen.as_ref().unwrap_or(code).options.lanes();
         let lanes = settled.map(|(_, chosen)| lanes(chosen));
-        let local = share_groups(plan.local, range, plan.variant.axes, threads as u64, pace, lanes);
+        let (axes, threads) = (plan.variant.axes, threads as u64);
+        let local = share_groups(plan.local, range, axes, threads, pace, lanes, self.has_columns(axes));
         let groups = range.groups(local, plan.variant.axes);
         match groups.count() {
             Some(count) => LaunchPlan { local, groups, count, ..plan },

@@ -199,10 +199,24 @@ impl Groups {
     }
 }
 
+/// Extents of groups whose work-items access columns. A row's columns are as many cache lines, which should stay in the first-level cache
+/// from one row to the next: where their distance is a power of two, it has room for few.
+pub(crate) const COLUMNS: [u32; 2] = [16, 64];
+
 /// Returns the size of work-groups for a launch that leaves it open, long along the innermost axis. Groups are all of the same size,
 /// unless the kernel does not observe them.
 pub(crate) fn choose_local(range: &NdRange, axes: AxisOrder, lanes: u32, sees_groups: bool) -> [u32; 3] {
     axes.to_dimensions(choose_rows(&range.along(axes), lanes, sees_groups))
+}
+
+/// Size of groups of a kernel that does not observe them, and accesses columns along the second axis.
+pub(crate) fn choose_columns(range: &NdRange, axes: AxisOrder) -> [u32; 3] {
+    let [width, height, _] = range.along(axes).global.map(|size| size.max(1));
+    let [columns, rows] = COLUMNS.map(u64::from);
+    // What one extent lacks, the other one has more.
+    let [width, height] =
+        [columns.max(columns * rows / height).min(width), rows.max(columns * rows / width).min(height)];
+    axes.to_dimensions([width as u32, height as u32, 1])
 }
 
 /// [`choose_local`] in the order of axes.
@@ -228,7 +242,7 @@ pub(crate) const TILE_ROWS: u64 = 4;
 const BUSY: f64 = 1.0;
 
 /// Groups of a launch whose kernel does not see them, by how many nanoseconds a work-item takes: long rows where memory may be
-/// what counts, else with room for brushes that are tiles; and small enough that each of some threads has several that are worth
+/// what counts, else with room for brushes that are tiles, or those of [`choose_columns`]; and small enough that each of some threads has several that are worth
 /// beginning, but of as many work-items as there are lanes.
 pub(crate) fn share_groups(
     local: [u32; 3],
@@ -237,6 +251,7 @@ pub(crate) fn share_groups(
     threads: u64,
     pace: f64,
     lanes: Option<u32>,
+    has_columns: bool,
 ) -> [u32; 3] {
     const GROUPS: u64 = 16;
     const LEAST: u64 = 32;
@@ -247,11 +262,16 @@ pub(crate) fn share_groups(
     let (local, range) = (axes.to_axes(local), range.along(axes));
     let [width, height, _] = local.map(u64::from);
     let items: u64 = local.iter().map(|&size| u64::from(size)).product();
-    let rows = if pace >= BUSY { range.global[1].clamp(1, TILE_ROWS).max(height) } else { height };
+    let rows =
+        if pace >= BUSY && !has_columns { range.global[1].clamp(1, TILE_ROWS).max(height) } else { height };
     let width = (width * height / rows).clamp(1, width);
     let enough = range.items() / threads.saturating_mul(groups).max(1);
     let wanted = enough.max((CHUNK / pace.max(0.001)) as u64).max(least);
     if threads == 1 || wanted >= items {
+        return axes.to_dimensions([width as u32, rows as u32, local[2]]);
+    }
+    if has_columns {
+        let rows = wanted.div_ceil(width).max(COLUMNS[0].into()).min(height);
         return axes.to_dimensions([width as u32, rows as u32, local[2]]);
     }
     let tile = rows.min(TILE_ROWS);
@@ -308,7 +328,19 @@ mod tests {
         let [columns, planes] = columns_and_planes();
         assert_eq!(choose_local(&range, columns, 16, false), [1, 1024, 1]);
         assert_eq!(choose_local(&range, planes, 16, false), [1, 16, 64]);
-        assert_eq!(share_groups([1, 1024, 1], &range, columns, 2, 90.0, None)[1], 256);
+        assert_eq!(share_groups([1, 1024, 1], &range, columns, 2, 90.0, None, false)[1], 256);
+    }
+
+    #[test]
+    fn groups_with_columns_are_short_rows() {
+        let [columns, _] = columns_and_planes();
+        let chosen = |global: [u64; 2]| choose_columns(&NdRange::new(&global).expect("a range"), ROWS);
+        assert_eq!(chosen([512, 512]), [16, 64, 1]);
+        assert_eq!((chosen([4, 512]), chosen([512, 4])), ([4, 256, 1], [256, 4, 1]));
+        let range = NdRange::new(&[512, 512]).expect("a range");
+        assert_eq!(choose_columns(&range, columns), [64, 16, 1]);
+        let shared = |threads| share_groups([16, 64, 1], &range, ROWS, threads, 500.0, None, true);
+        assert_eq!((shared(1), shared(2), shared(1000)), ([16, 64, 1], [16, 64, 1], [16, 16, 1]));
     }
 
     #[test]
@@ -348,13 +380,13 @@ mod tests {
     fn threads_find_groups() {
         let share = |global: &[u64], threads, pace| {
             let range = NdRange::new(global).expect("a range");
-            share_groups(choose_local(&range, ROWS, 16, false), &range, ROWS, threads, pace, None)
+            share_groups(choose_local(&range, ROWS, 16, false), &range, ROWS, threads, pace, None, false)
         };
         assert_eq!(share(&[704], 1, 1600.0), [704, 1, 1]);
         assert_eq!(share(&[704], 2, 1600.0), [32, 1, 1]);
         assert_eq!(share(&[704], 2, 1.0), [704, 1, 1]);
         let range = NdRange::new(&[704]).expect("a range");
-        let settled = |lanes| share_groups([704, 1, 1], &range, ROWS, 2, 1600.0, Some(lanes));
+        let settled = |lanes| share_groups([704, 1, 1], &range, ROWS, 2, 1600.0, Some(lanes), false);
         assert_eq!([1, 16, 64].map(settled), [[5, 1, 1], [32, 1, 1], [64, 1, 1]]);
         assert_eq!(share(&[4096], 2, 90.0), [128, 1, 1]);
         assert_eq!(share(&[1 << 20], 2, 90.0), [1024, 1, 1]);
