@@ -9,11 +9,11 @@
 //! A lane's index is a multiple of a row's size, so only a few offsets are within the object. A store becomes a load, a
 //! select and a store of each candidate. All offsets are then constant, and LLVM promotes small objects to registers.
 
+use super::access_plan::{AccessPlanner, LaneAccess};
 use super::value_reps::ValueRep;
 use super::widener::Widener;
-use super::{Remark, RemarkKind, access_remark};
+use super::{Remark, RemarkKind};
 use crate::target::{AccessDirection, AccessLanes};
-use heddle_ir::diagnostic::{AccessLowering, LoweringCosts};
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::{Flag, IntPredicate};
 use heddle_ir::{Constant, Function, Inst, Op, Scalar, Type, Value};
@@ -26,6 +26,7 @@ const MAX_STEPS: usize = 16;
 const SELECT_COST: u32 = 10;
 
 /// Elements that lanes select from.
+#[derive(Clone, Debug)]
 pub(super) struct CandidateElements {
     /// Address of the object.
     object: Value,
@@ -38,32 +39,32 @@ pub(super) struct CandidateElements {
 }
 
 /// Address as object + constant + index.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct IndexedAddress {
     pub(super) object: Value,
     pub(super) constant: i64,
     pub(super) index: Value,
 }
 
-impl Widener<'_> {
-    /// Returns the candidates of a scattered access, if accessing all of them pays.
+impl AccessPlanner<'_> {
+    /// Candidates of a scattered access, if accessing all of them pays.
     pub(super) fn candidate_elements(
-        &mut self,
-        inst: Inst,
-        address: Value,
-        ty: Type,
+        &self,
+        access: &LaneAccess,
+        remarks: &mut Vec<Remark>,
     ) -> Option<CandidateElements> {
-        if !self.objects.is_interleaved(address) {
+        if !self.objects.is_interleaved(access.address) {
             return None;
         }
-        let indexed = indexed_address(self.old, address)?;
-        let alloca = self.old.def_inst(indexed.object)?;
-        let Detail::Alloca { bytes, .. } = self.old.inst(alloca).detail else { return None };
-        let size = u64::from(ty.bytes());
+        let indexed = indexed_address(self.func, access.address)?;
+        let alloca = self.func.def_inst(indexed.object)?;
+        let Detail::Alloca { bytes, .. } = self.func.inst(alloca).detail else { return None };
+        let size = u64::from(access.scalar.bytes());
         let is_known = self.objects.stride(alloca) == size && self.reps.of(indexed.index) == ValueRep::Vector;
         let last = i64::try_from(bytes.checked_sub(size)?).ok().filter(|_| is_known)?;
         let factor = match size {
-            1 => Some(1).filter(|_| self.old.value_type(indexed.index) == Scalar::I64.into())?,
-            _ => factor_of(self.old, indexed.index)?,
+            1 => Some(1).filter(|_| self.func.value_type(indexed.index) == Scalar::I64.into())?,
+            _ => factor_of(self.func, indexed.index)?,
         };
         let first = indexed.constant.rem_euclid(factor);
         let step = usize::try_from(factor).ok()?;
@@ -73,8 +74,11 @@ impl Widener<'_> {
         if elements.is_empty() || elements.len() > MAX_ELEMENTS || !is_whole {
             return None;
         }
-        let count = elements.len() as u32;
-        self.candidates_pay(inst, address, ty, count).then_some(CandidateElements {
+        let (text, costs) = (
+            format!("selected from {} elements", elements.len()),
+            self.candidate_costs(access, elements.len()),
+        );
+        self.pays(access, RemarkKind::Interleaved, text, costs, remarks).then_some(CandidateElements {
             object: indexed.object,
             index: indexed.index,
             elements,
@@ -82,16 +86,14 @@ impl Widener<'_> {
         })
     }
 
-    /// True if accessing all candidates costs less than a gather or scatter; adds a remark with the costs.
-    fn candidates_pay(&mut self, inst: Inst, address: Value, ty: Type, count: u32) -> bool {
-        let (target, lanes) = (self.options.target, u32::from(self.lanes));
-        let bits = lanes * ty.bytes() * 8;
-        let choice = SELECT_COST * target.registers_of(bits);
-        let element_bits = ty.bytes() * 8;
-        let whole = |direction| target.contiguous_cost(direction, AccessLanes::All, lanes, element_bits);
-        let direction = AccessDirection::of(self.old.inst(inst).op);
+    /// Costs of accessing all candidates, and of a gather or scatter.
+    fn candidate_costs(&self, access: &LaneAccess, count: usize) -> [u32; 2] {
+        let (target, lanes, count) = (&self.options.target, self.lanes(), count as u32);
+        let whole =
+            |direction| target.contiguous_cost(direction, AccessLanes::All, lanes, access.element_bits());
+        let choice = SELECT_COST * target.registers_of(lanes * access.element_bits());
         let load = whole(AccessDirection::Load);
-        let together = match direction {
+        let together = match access.direction {
             AccessDirection::Store => count * (load + 2 * choice + whole(AccessDirection::Store)),
             // A tree of selects: one comparison for each of its levels.
             AccessDirection::Load => {
@@ -99,25 +101,14 @@ impl Widener<'_> {
                 count * load + (count - 1 + levels) * choice
             }
         };
-        let alone = target.scattered_cost(direction, AccessLanes::All, lanes, element_bits);
-        let pays = together < alone;
-        let lowering = AccessLowering {
-            accesses: 1,
-            is_store: direction.is_store(),
-            objects: Vec::new(),
-            lowering: format!("selected from {count} elements"),
-            condition: String::new(),
-            is_chosen: pays,
-            costs: Some(LoweringCosts { together, separate: alone, target: target.name, times: 1 }),
-        };
-        let kind = if pays { RemarkKind::Interleaved } else { RemarkKind::PerLane };
-        let diagnostic = access_remark(self.old, inst, address, lowering);
-        self.remarks.push(Remark { kind, accesses: 1, diagnostic });
-        pays
+        [together, self.scattered_cost(access, AccessLanes::All)]
     }
+}
 
+impl Widener<'_> {
     /// Loads all candidates and selects each lane's, by the bits of its element number where that has any.
-    pub(super) fn load_candidates(&mut self, inst: Inst, candidates: &CandidateElements, ty: Type) -> Value {
+    pub(super) fn load_candidates(&mut self, inst: Inst, candidates: &CandidateElements) -> Value {
+        let ty = self.old.value_type(self.old.result(inst).expect("a load gives a value"));
         let mut level: Vec<Value> =
             candidates.elements.iter().map(|&(_, at)| self.load_element(inst, candidates, at, ty)).collect();
         if !u64::try_from(candidates.factor).is_ok_and(u64::is_power_of_two) {
@@ -154,7 +145,8 @@ impl Widener<'_> {
     }
 
     /// Stores each lane's value to the candidate that it selects.
-    pub(super) fn store_candidates(&mut self, inst: Inst, candidates: &CandidateElements, stored: Value) {
+    pub(super) fn store_candidates(&mut self, inst: Inst, candidates: &CandidateElements) {
+        let stored = self.old.inst(inst).args[0];
         let ty = self.old.value_type(stored);
         let value = self.vector(stored);
         let mask = self.mask(inst);

@@ -4,8 +4,9 @@
 //! depend on the low bits of the index, its residue; where that is not known, there are distances for each residue.
 
 use super::WidenOptions;
+use super::access_plan::AccessPlanner;
 use super::address_polynomial::AddressPolynomial;
-use super::rows::RowExtents;
+use super::row_facts::RowExtents;
 use super::value_reps::{ValueRep, ValueReps};
 use heddle_analysis::lane_parts::AssumedResidue;
 use heddle_analysis::shape::{Congruence, Geometry, Steps};
@@ -70,22 +71,17 @@ struct LaneDistances {
 
 /// Finds loads of cells.
 pub(super) struct CellFinder<'a> {
-    pub(super) func: &'a Function,
+    func: &'a Function,
     facts: &'a Divergence,
     reps: &'a ValueReps,
-    pub(super) brush: [u32; MAX_DIMENSIONS],
+    brush: [u32; MAX_DIMENSIONS],
     geometry: Geometry,
-    pub(super) options: &'a WidenOptions,
+    options: &'a WidenOptions,
 }
 
 impl<'a> CellFinder<'a> {
-    pub(super) fn new(
-        func: &'a Function,
-        facts: &'a Divergence,
-        reps: &'a ValueReps,
-        brush: [u32; MAX_DIMENSIONS],
-        options: &'a WidenOptions,
-    ) -> CellFinder<'a> {
+    pub(super) fn new(planner: &AccessPlanner<'a>) -> CellFinder<'a> {
+        let AccessPlanner { func, facts, reps, brush, options, .. } = *planner;
         CellFinder { func, facts, reps, brush, geometry: Geometry::brush(&brush), options }
     }
 

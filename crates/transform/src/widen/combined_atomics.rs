@@ -10,16 +10,16 @@
 //! the original value updated by the lanes before it. Float additions are not reordered.
 
 use super::horizontal::neutral;
-use super::value_reps::ValueRep;
+use super::value_reps::{ValueRep, ValueReps};
 use super::widener::Widener;
 use heddle_analysis::shape::Steps;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::{Flag, Flags, Reduction, Rmw};
-use heddle_ir::{Inst, Op, Value};
+use heddle_ir::{Function, Inst, Op, Value};
 
 /// Reduction of the operands, and operation of one update; none if the result depends on the order of lanes.
-fn combination(rmw: Rmw) -> Option<(Reduction, Op)> {
-    Some(match rmw {
+fn combination(rmw: Rmw) -> Option<UpdateCombination> {
+    let (by, op) = match rmw {
         Rmw::Add => (Reduction::Add, Op::Add),
         // Subtractions add up.
         Rmw::Sub => (Reduction::Add, Op::Sub),
@@ -31,21 +31,36 @@ fn combination(rmw: Rmw) -> Option<(Reduction, Op)> {
         Rmw::Smin => (Reduction::Smin, Op::Smin),
         Rmw::Smax => (Reduction::Smax, Op::Smax),
         _ => return None,
-    })
+    };
+    Some(UpdateCombination { by, op })
+}
+
+/// Combination of the lanes' updates into one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UpdateCombination {
+    /// Reduction of the operands.
+    by: Reduction,
+    /// Operation of the update.
+    op: Op,
+}
+
+/// Returns the combination of an atomic operation's updates, if the address is uniform and the updates combine.
+pub(super) fn combined_update(func: &Function, reps: &ValueReps, inst: Inst) -> Option<UpdateCombination> {
+    let data = func.inst(inst);
+    let Detail::Rmw(rmw, _) = data.detail else { return None };
+    let [address, operand] = data.args[..] else { return None };
+    let is_int = func.value_type(operand).scalar().is_int();
+    let is_one = is_int && reps.is_uniform(address) && !data.flags.has(Flag::Volatile);
+    combination(rmw).filter(|_| is_one)
 }
 
 impl Widener<'_> {
-    /// Emits one update for all lanes, if the address is uniform and the updates combine; returns false otherwise.
-    pub(super) fn combined_update(&mut self, inst: Inst) -> bool {
+    /// Emits one update for all lanes.
+    pub(super) fn update_together(&mut self, inst: Inst, combination: UpdateCombination) {
         let data = self.old.inst(inst).clone();
-        let Detail::Rmw(rmw, _) = data.detail else { return false };
-        let [address, operand] = data.args[..] else { return false };
-        let is_int = self.old.value_type(operand).scalar().is_int();
-        let is_one = is_int && self.reps.is_uniform(address) && !data.flags.has(Flag::Volatile);
-        let Some((by, op)) = combination(rmw).filter(|_| is_one) else { return false };
         let any = self.any_active_lane(inst);
-        let results = self.emit_if(any, |widener| widener.update_once(inst, data, operand, by, op));
-        let Some(&result) = self.old.results(inst).first() else { return true };
+        let results = self.emit_if(any, |widener| widener.update_once(inst, data, combination));
+        let Some(&result) = self.old.results(inst).first() else { return };
         let value = match self.reps.of(result) {
             ValueRep::Vector => results[0],
             ValueRep::Scalar(_) => {
@@ -54,17 +69,15 @@ impl Widener<'_> {
             }
         };
         self.define_value(result, value);
-        true
     }
 
     fn update_once(
         &mut self,
         inst: Inst,
         data: InstData,
-        operand: Value,
-        by: Reduction,
-        op: Op,
+        UpdateCombination { by, op }: UpdateCombination,
     ) -> Vec<Value> {
+        let operand = data.args[1];
         let ty = self.old.value_type(operand);
         let shown = self.with_inactive(inst, operand, neutral(by, ty.scalar(), Flags::NONE));
         let all = self.emit(InstData::new(Op::Reduce, [shown], Detail::Reduce(by)), None);

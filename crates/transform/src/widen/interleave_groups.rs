@@ -18,16 +18,16 @@
 //!
 //! The target's costs decide whether a group pays.
 
+use super::access_plan::{AccessPattern, AccessPlan, AccessPlanner, AccessPlans};
 use super::interleaving::InterleaveLayout;
 use super::value_reps::{ValueRep, ValueReps};
-use super::{Remark, RemarkKind, VersioningPolicy, WidenOptions, access_remark};
+use super::{Remark, RemarkKind, VersioningPolicy, WidenOptions};
 use crate::target::{AccessDirection, AccessLanes};
 use heddle_analysis::{AccessGroups, StrideCondition, underlying_object};
-use heddle_ir::diagnostic::{AccessLowering, LoweringCosts};
+use heddle_ir::diagnostic::AccessLowering;
 use heddle_ir::ops::Effect;
 use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Function, Inst, Op, Scalar, Space, Value, ValueDef};
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
@@ -64,6 +64,17 @@ impl InterleaveGroup {
         !self.conditions.is_empty()
     }
 
+    /// Pattern of the addresses, if lanes are at one address or next to each other.
+    pub(super) fn pattern(&self) -> Option<AccessPattern> {
+        let size = i64::from(self.scalar.bytes());
+        match self.stride {
+            0 => Some(AccessPattern::Uniform),
+            stride if stride == size => Some(AccessPattern::Contiguous),
+            stride if stride == -size => Some(AccessPattern::Reversed),
+            _ => None,
+        }
+    }
+
     /// Lowest offset of a member.
     pub(super) fn lowest(&self) -> i64 {
         self.members.iter().map(|member| member.offset).min().unwrap_or(0)
@@ -81,158 +92,112 @@ impl InterleaveGroup {
     }
 }
 
-/// Interleave groups of a function.
-#[derive(Debug, Default)]
-pub(super) struct InterleaveGroups {
-    all: Vec<InterleaveGroup>,
-    of: FxHashMap<Inst, u32>,
-    /// Remarks on the groups that were considered.
-    pub(super) remarks: Vec<Remark>,
-}
-
-impl InterleaveGroups {
-    /// Finds the groups of a function.
-    pub(super) fn new(
-        func: &Function,
-        accesses: &AccessGroups,
-        reps: &ValueReps,
-        lanes: u16,
-        options: &WidenOptions,
-    ) -> InterleaveGroups {
-        let mut this = InterleaveGroups::default();
-        if lanes < 2 {
-            return this;
-        }
-        let order = AccessOrder { func, accesses };
-        for block in func.blocks() {
-            let is_masked = func.predicate(block).is_some();
-            let mut open: Vec<OpenGroup> = Vec::new();
-            let mut done: Vec<OpenGroup> = Vec::new();
-            for inst in func.block_insts(block) {
-                let Some(access) = plain_access(func, accesses, inst) else {
-                    if !is_reorderable(func, inst) {
-                        done.append(&mut open);
-                    }
-                    continue;
-                };
-                let candidate = order.candidate(&access, reps, lanes, options);
-                let joined = candidate.as_ref().and_then(|candidate| {
-                    open.iter().position(|group| order.may_join(group, candidate, &access))
-                });
-                // A store group's members move down to its last one.
-                let mut here: SmallVec<[PlainAccess; 4]> = SmallVec::from_iter([access]);
-                if let Some(at) = joined {
-                    open[at].accesses.push(access);
-                    if access.writes {
-                        here = open[at].accesses.clone();
-                    }
+/// Finds the interleave groups of a function, and plans those that pay. Returns remarks on the groups that were considered.
+pub(super) fn find_groups(
+    planner: &AccessPlanner<'_>,
+    accesses: &AccessGroups,
+    plans: &mut AccessPlans,
+) -> Vec<Remark> {
+    let AccessPlanner { func, reps, options, .. } = *planner;
+    let lanes = planner.lanes() as u16;
+    let mut remarks = Vec::new();
+    if lanes < 2 {
+        return remarks;
+    }
+    let order = AccessOrder { func, accesses };
+    for block in func.blocks() {
+        let is_masked = func.predicate(block).is_some();
+        let mut open: Vec<OpenGroup> = Vec::new();
+        let mut done: Vec<OpenGroup> = Vec::new();
+        for inst in func.block_insts(block) {
+            let Some(access) = plain_access(func, accesses, inst) else {
+                if !is_reorderable(func, inst) {
+                    done.append(&mut open);
                 }
-                for (at, group) in open.iter_mut().enumerate() {
-                    if joined != Some(at) {
-                        group.between.extend(here.iter().filter(|it| it.writes || group.writes));
-                    }
-                }
-                open.extend(candidate.filter(|_| joined.is_none()));
-                let is_full = |group: &mut OpenGroup| group.between.len() > MAX_BETWEEN;
-                done.extend(open.extract_if(.., is_full));
-                if open.len() > MAX_OPEN {
-                    done.push(open.remove(0));
+                continue;
+            };
+            let candidate = order.candidate(&access, reps, lanes, options);
+            let joined = candidate.as_ref().and_then(|candidate| {
+                open.iter().position(|group| order.may_join(group, candidate, &access))
+            });
+            // A store group's members move down to its last one.
+            let mut here: SmallVec<[PlainAccess; 4]> = SmallVec::from_iter([access]);
+            if let Some(at) = joined {
+                open[at].accesses.push(access);
+                if access.writes {
+                    here = open[at].accesses.clone();
                 }
             }
-            done.append(&mut open);
-            for group in done {
-                let group = group.close();
-                let is_masked = is_masked && !func.inst(group.members[0].inst).is_total();
-                let costs = GroupCosts::new(&group, lanes, is_masked, options);
-                let chosen =
-                    costs.pays() || group.has_versions() && options.versions == VersioningPolicy::Force;
-                this.remarks.push(remark(func, &group, &costs, chosen, options));
-                if chosen {
-                    let number = this.all.len() as u32;
-                    this.of.extend(group.members.iter().map(|member| (member.inst, number)));
-                    this.all.push(group);
+            for (at, group) in open.iter_mut().enumerate() {
+                if joined != Some(at) {
+                    group.between.extend(here.iter().filter(|it| it.writes || group.writes));
                 }
             }
+            open.extend(candidate.filter(|_| joined.is_none()));
+            let is_full = |group: &mut OpenGroup| group.between.len() > MAX_BETWEEN;
+            done.extend(open.extract_if(.., is_full));
+            if open.len() > MAX_OPEN {
+                done.push(open.remove(0));
+            }
         }
-        this
+        done.append(&mut open);
+        for group in done {
+            let group = group.close();
+            let is_masked = is_masked && !func.inst(group.members[0].inst).is_total();
+            let mut lowering = group.lowering(planner, is_masked);
+            lowering.is_chosen |= group.has_versions() && options.versions == VersioningPolicy::Force;
+            let is_chosen = lowering.is_chosen;
+            let GroupMember { inst, address, .. } = group.members[0];
+            let kind = if group.has_versions() { RemarkKind::Versioned } else { RemarkKind::Interleaved };
+            remarks.push(planner.remark(inst, address, kind, lowering));
+            if is_chosen {
+                let insts: SmallVec<[Inst; 4]> = group.members.iter().map(|member| member.inst).collect();
+                let at = if group.direction.is_store() { insts[insts.len() - 1] } else { insts[0] };
+                plans.add_group(insts.into_iter(), at, AccessPlan::InterleaveGroup(group));
+            }
+        }
     }
-
-    /// Group of an access, if it is combined or versioned.
-    pub(super) fn of(&self, inst: Inst) -> Option<&InterleaveGroup> {
-        self.of.get(&inst).map(|&number| &self.all[number as usize])
-    }
+    remarks
 }
 
-/// Costs of a group and of its accesses lowered separately, in tenths of a plain operation.
-struct GroupCosts {
-    grouped: u32,
-    separate: u32,
-}
-
-impl GroupCosts {
-    fn new(group: &InterleaveGroup, lanes: u16, is_masked: bool, options: &WidenOptions) -> GroupCosts {
-        let layout = group.layout(lanes);
-        let (lanes, target) = (u32::from(lanes), &options.target);
-        let (direction, element_bits) = (group.direction, group.scalar.bytes() * 8);
-        // Gaps may be read, but not written.
-        let needs_mask = is_masked || direction.is_store() && !layout.is_gapless();
-        let separate = target.scattered_cost(direction, AccessLanes::under(is_masked), lanes, element_bits);
-        let vector = target.contiguous_cost(direction, AccessLanes::under(needs_mask), lanes, element_bits);
-        let permute = target.cost(target.permute, lanes, lanes * element_bits);
-        let mut grouped = match layout.factor() {
-            0 => target.contiguous_cost(direction, AccessLanes::All, 1, element_bits),
-            1 => vector + if group.stride < 0 { permute } else { 0 },
-            factor => factor as u32 * vector + layout.permutes(direction) * permute,
+impl InterleaveGroup {
+    /// Lowering of the group, with its costs and those of its accesses with an address for each lane.
+    fn lowering(&self, planner: &AccessPlanner<'_>, is_masked: bool) -> AccessLowering {
+        let (lanes, target) = (planner.lanes(), &planner.options.target);
+        let (direction, bits) = (self.direction, self.scalar.bytes() * 8);
+        let size = i64::from(self.scalar.bytes());
+        let text = match self.stride {
+            0 => "one address".to_string(),
+            stride if stride == size => "contiguous".into(),
+            stride if stride == -size => "contiguous in reverse".into(),
+            stride => format!("in whole vectors by {stride} bytes"),
         };
-        if group.has_versions() {
-            grouped += target.branch;
+        let active = AccessLanes::under(is_masked);
+        let known = self.pattern().and_then(|pattern| pattern.cost(target, direction, active, lanes, bits));
+        let mut together = known.unwrap_or_else(|| self.interleaved_cost(planner, is_masked));
+        if self.has_versions() {
+            together += target.branch;
         }
-        GroupCosts { grouped, separate: group.members.len() as u32 * separate }
+        let number = self.members.len();
+        let separate = number as u32 * target.scattered_cost(direction, active, lanes, bits);
+        let conditions: BTreeSet<String> =
+            self.conditions.iter().map(|it| it.describe_for_user(planner.func)).collect();
+        AccessLowering {
+            condition: conditions.into_iter().collect::<Vec<_>>().join(" and "),
+            ..planner.lowering(direction, number, text, [together, separate])
+        }
     }
 
-    fn pays(&self) -> bool {
-        self.grouped < self.separate
+    /// Cost of whole vectors of memory with permutations.
+    fn interleaved_cost(&self, planner: &AccessPlanner<'_>, is_masked: bool) -> u32 {
+        let (lanes, target) = (planner.lanes(), &planner.options.target);
+        let (layout, bits) = (self.layout(lanes as u16), self.scalar.bytes() * 8);
+        // Gaps may be read, but not written.
+        let needs_mask = is_masked || self.direction.is_store() && !layout.is_gapless();
+        let vector = target.contiguous_cost(self.direction, AccessLanes::under(needs_mask), lanes, bits);
+        let permute = target.cost(target.permute, lanes, lanes * bits);
+        layout.factor() as u32 * vector + layout.permutes(self.direction) * permute
     }
-}
-
-fn remark(
-    func: &Function,
-    group: &InterleaveGroup,
-    costs: &GroupCosts,
-    chosen: bool,
-    options: &WidenOptions,
-) -> Remark {
-    let GroupMember { inst, address, .. } = group.members[0];
-    let size = i64::from(group.scalar.bytes());
-    let lowering = match group.stride {
-        0 => "one address".to_string(),
-        stride if stride == size => "contiguous".into(),
-        stride if stride == -size => "contiguous in reverse".into(),
-        stride => format!("in whole vectors by {stride} bytes"),
-    };
-    let conditions: BTreeSet<String> = group.conditions.iter().map(|it| it.describe_for_user(func)).collect();
-    let number = group.members.len();
-    let kind = match (chosen, group.has_versions()) {
-        (false, _) => RemarkKind::PerLane,
-        (true, true) => RemarkKind::Versioned,
-        (true, false) => RemarkKind::Interleaved,
-    };
-    let lowering = AccessLowering {
-        accesses: number,
-        is_store: group.direction.is_store(),
-        objects: Vec::new(),
-        lowering,
-        condition: conditions.into_iter().collect::<Vec<_>>().join(" and "),
-        is_chosen: chosen,
-        costs: Some(LoweringCosts {
-            together: costs.grouped,
-            separate: costs.separate,
-            target: options.target.name,
-            times: 1,
-        }),
-    };
-    let diagnostic = access_remark(func, inst, address, lowering);
-    Remark { kind, accesses: number, diagnostic }
 }
 
 /// Plain load or store.

@@ -9,14 +9,13 @@
 //! early instead. A gap is shorter than a page, with accessed elements on both sides. Objects are at least 4096 bytes
 //! apart (docs/ir.md), so the gap is in the same object, and no machine can protect it separately.
 
-use super::interleave_groups::{GroupMember, InterleaveGroup, InterleaveGroups};
-use super::memory::AccessPattern;
-use super::value_reps::ValueRep;
-use super::widener::{WidenResult, Widener};
+use super::access_plan::AccessPattern;
+use super::interleave_groups::InterleaveGroup;
+use super::widener::Widener;
 use crate::target::AccessDirection;
 use heddle_analysis::Shape;
 use heddle_ir::inst::{Detail, InstData};
-use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
+use heddle_ir::{Constant, Op, Scalar, Type, Value};
 use smallvec::SmallVec;
 
 /// Permutation of two vectors; a missing one is poison.
@@ -236,75 +235,42 @@ impl InterleavedAccess {
 }
 
 impl Widener<'_> {
-    /// Emits an interleave group at its first load or last store; none if the access is in no group.
-    pub(super) fn interleaved_access(
-        &mut self,
-        inst: Inst,
-        interleave_groups: &InterleaveGroups,
-    ) -> Option<WidenResult> {
-        let group = interleave_groups.of(inst)?;
-        let members = &group.members;
-        let at = if group.direction.is_store() { members.last() } else { members.first() };
-        if at.is_none_or(|member| member.inst != inst) {
-            return Some(Ok(()));
-        }
-        self.merge_origins(members.iter().map(|member| member.inst));
+    /// Emits an interleave group.
+    pub(super) fn interleaved_access(&mut self, group: &InterleaveGroup) {
+        self.merge_origins(group.members.iter().map(|member| member.inst));
         let values = if group.has_versions() {
             let holds = self.emit_conditions(&group.conditions);
-            self.emit_if_else(holds, |widener| widener.grouped(group), |widener| widener.scattered(group))
+            let scattered = |widener: &mut Self| {
+                let inst = group.members[0].inst;
+                widener.access_by(inst, AccessPattern::Scattered, &[]).into_iter().collect()
+            };
+            self.emit_if_else(holds, |widener| widener.grouped(group), scattered)
         } else {
             self.grouped(group)
         };
-        for (member, value) in members.iter().zip(values) {
+        for (member, value) in group.members.iter().zip(values) {
             self.define(member.inst, value);
         }
-        Some(Ok(()))
     }
 
     /// Emits the group combined; returns the loaded values.
     fn grouped(&mut self, group: &InterleaveGroup) -> Vec<Value> {
-        let GroupMember { inst, address, .. } = group.members[0];
-        let size = i64::from(group.scalar.bytes());
-        let pattern = match group.stride {
-            0 => AccessPattern::Uniform(self.first_active_address(inst, address, &group.conditions)),
-            stride if stride == size => {
-                AccessPattern::Contiguous(self.lane_0_address(inst, address, stride, &group.conditions))
+        match group.pattern() {
+            Some(pattern) => {
+                self.access_by(group.members[0].inst, pattern, &group.conditions).into_iter().collect()
             }
-            stride if stride == -size => {
-                AccessPattern::Reversed(self.lane_0_address(inst, address, stride, &group.conditions))
-            }
-            _ if group.direction.is_store() => {
+            None if group.direction.is_store() => {
                 self.store_interleaved(group);
-                return Vec::new();
+                Vec::new()
             }
-            _ => return self.load_interleaved(group),
-        };
-        self.access_by(group, pattern)
-    }
-
-    /// Emits the access with an address for each lane.
-    fn scattered(&mut self, group: &InterleaveGroup) -> Vec<Value> {
-        self.access_by(group, AccessPattern::Scattered)
-    }
-
-    fn access_by(&mut self, group: &InterleaveGroup, pattern: AccessPattern) -> Vec<Value> {
-        let inst = group.members[0].inst;
-        if group.direction.is_store() {
-            self.store_by(inst, pattern);
-            return Vec::new();
+            None => self.load_interleaved(group),
         }
-        vec![self.load_by(inst, pattern)]
     }
 
     fn interleaved(&mut self, group: &InterleaveGroup) -> InterleavedAccess {
         let first = group.members[0];
         let layout = group.layout(self.lanes);
-        let lane_0 = match self.reps.of(first.address) {
-            ValueRep::Scalar(_) => self.scalar(first.address),
-            ValueRep::Vector => {
-                self.lane_0_address(first.inst, first.address, group.stride, &group.conditions)
-            }
-        };
+        let lane_0 = self.lane_0_address(first.inst, first.address, group.stride, &group.conditions);
         let back = if group.stride < 0 { group.stride.wrapping_mul(i64::from(self.lanes) - 1) } else { 0 };
         let distance = group.lowest().wrapping_sub(first.offset).wrapping_add(back);
         let start = self.offset_address(lane_0, distance);

@@ -1,5 +1,6 @@
 //! Widens lane-wise operations, allocas, fences, barriers and assumptions.
 
+use super::access_plan::gathers_words;
 use super::value_reps::ValueRep;
 use super::widener::Widener;
 use heddle_ir::inst::{Detail, InstData};
@@ -126,16 +127,18 @@ impl Widener<'_> {
         if let (Detail::Alloca { bytes, .. }, true) = (&mut data.detail, stride != 0) {
             *bytes = self.objects.size(inst) * u64::from(self.lanes);
             let narrow = match stride {
-                1 => Type::I8,
-                2 => Type::Scalar(Scalar::I16),
-                _ => Type::I32,
+                1 => Scalar::I8,
+                2 => Scalar::I16,
+                _ => Scalar::I32,
             };
-            if self.old.result(inst).is_some_and(|address| self.gathers_words(address, narrow)) {
+            let target = &self.options.target;
+            let has_words = |address| gathers_words(self.objects, target, address, narrow);
+            if self.old.result(inst).is_some_and(has_words) {
                 *bytes += 4 - stride;
             }
         }
         if let Detail::Alloca { bytes, .. } = &mut data.detail {
-            *bytes = (*bytes).max(self.tables.size(inst));
+            *bytes = (*bytes).max(self.accesses.tables.size(inst));
         }
         let value = self.emit_object(data);
         self.define(inst, value);

@@ -7,43 +7,45 @@
 //!
 //! The table's object is as large as the vectors that are loaded; what lies beyond the array is never picked.
 
+use super::access_plan::AccessPlanner;
 use super::candidate_elements::{IndexedAddress, indexed_address};
-use super::private_objects::PrivateObjects;
-use super::value_reps::{ValueRep, ValueReps};
+use super::value_reps::ValueRep;
 use super::widener::Widener;
-use super::{Remark, RemarkKind, WidenOptions, access_remark};
 use crate::target::{AccessDirection, AccessLanes, TargetInfo};
-use heddle_analysis::Divergence;
-use heddle_ir::diagnostic::{AccessLowering, LoweringCosts};
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::{Flag, IntPredicate};
-use heddle_ir::{Constant, Function, Inst, Op, Scalar, Type, Value};
+use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
+use rustc_hash::FxHashMap;
 
 /// Maximum number of vectors of a table.
 const MAX_VECTORS: u64 = 4;
 /// Cost of a comparison and a select, per register.
 const SELECT_COST: u32 = 20;
 
+/// Load from a table in registers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TableLookup {
+    address: IndexedAddress,
+    /// Number of vectors of the table.
+    vectors: u32,
+    /// Cost of the load.
+    pub(super) cost: u32,
+}
+
 /// Loads that become permutes.
 #[derive(Debug, Default)]
 pub(super) struct LookupTables {
-    /// Number of vectors that each such load takes.
-    vectors: SecondaryMap<Inst, u32>,
+    lookups: FxHashMap<Inst, TableLookup>,
     /// Size of each table's object in bytes.
     sizes: SecondaryMap<Inst, u64>,
 }
 
 impl LookupTables {
     /// Finds the loads that cost less as permutes than as gathers.
-    pub(super) fn new(
-        func: &Function,
-        facts: &Divergence,
-        reps: &ValueReps,
-        objects: &PrivateObjects,
-        lanes: u32,
-        options: &WidenOptions,
-    ) -> LookupTables {
+    pub(super) fn new(planner: &AccessPlanner<'_>) -> LookupTables {
+        let AccessPlanner { func, facts, reps, objects, options, .. } = *planner;
+        let lanes = planner.lanes();
         let mut this = LookupTables::default();
         for inst in func.blocks().flat_map(|block| func.block_insts(block)) {
             let data = func.inst(inst);
@@ -66,16 +68,19 @@ impl LookupTables {
             let vectors = bytes.div_ceil(vector.max(1));
             let is_aligned = size.is_power_of_two() && shape.each().align().is_multiple_of(size);
             let is_shared = objects.stride(alloca) == 0;
-            if is_shared
-                && is_aligned
-                && indexed_address(func, data.args[0]).is_some()
-                && permutes_pay(&options.target, ty, lanes, vectors)
-            {
-                this.vectors[inst] = vectors as u32;
+            let address = indexed_address(func, data.args[0]).filter(|_| is_shared && is_aligned);
+            let cost = permutes_cost(&options.target, ty, lanes, vectors);
+            if let Some((address, cost)) = address.zip(cost) {
+                this.lookups.insert(inst, TableLookup { address, vectors: vectors as u32, cost });
                 this.sizes[alloca] = this.sizes[alloca].max(vectors * vector);
             }
         }
         this
+    }
+
+    /// Lookup that a load becomes.
+    pub(super) fn lookup(&self, inst: Inst) -> Option<TableLookup> {
+        self.lookups.get(&inst).copied()
     }
 
     /// Size of a table's object in bytes; 0 for other objects.
@@ -84,8 +89,8 @@ impl LookupTables {
     }
 }
 
-/// True if the target permutes such vectors in one instruction, for less than a gather costs.
-fn permutes_pay(target: &TargetInfo, ty: Type, lanes: u32, vectors: u64) -> bool {
+/// Cost of a load by permutes, if the target permutes such vectors in one instruction, and that costs less than a gather.
+fn permutes_cost(target: &TargetInfo, ty: Type, lanes: u32, vectors: u64) -> Option<u32> {
     let bits = lanes * ty.bytes() * 8;
     let has_permute = match ty.scalar() {
         Scalar::I1 | Scalar::Ptr(_) => false,
@@ -98,47 +103,23 @@ fn permutes_pay(target: &TargetInfo, ty: Type, lanes: u32, vectors: u64) -> bool
     };
     let is_whole = target.vector_bits >= 256 && bits <= target.vector_bits && bits >= 128;
     let is_few = (1..=MAX_VECTORS).contains(&vectors) && (vectors == 1 || lanes.is_power_of_two());
-    has_permute
-        && is_whole
-        && is_few
-        && cost(target, lanes, bits, vectors as u32) < gather_cost(target, lanes, ty)
-}
-
-fn cost(target: &TargetInfo, lanes: u32, bits: u32, vectors: u32) -> u32 {
+    if !(has_permute && is_whole && is_few) {
+        return None;
+    }
+    let vectors = vectors as u32;
+    let (load, all) = (AccessDirection::Load, AccessLanes::All);
     let each = target.cost(target.load.whole, lanes, bits) + target.cost(target.permute, lanes, bits);
-    each * vectors + SELECT_COST * (vectors - 1)
-}
-
-fn gather_cost(target: &TargetInfo, lanes: u32, ty: Type) -> u32 {
-    target.scattered_cost(AccessDirection::Load, AccessLanes::All, lanes, ty.bytes() * 8)
+    let cost = each * vectors + SELECT_COST * (vectors - 1);
+    (cost < target.scattered_cost(load, all, lanes, ty.bytes() * 8)).then_some(cost)
 }
 
 impl Widener<'_> {
-    /// Emits a load as permutes of its table; none if it is no such load.
-    pub(super) fn load_from_table(&mut self, inst: Inst, address: Value, ty: Type) -> Option<Value> {
-        let vectors = self.tables.vectors[inst];
-        let IndexedAddress { object, constant, index, .. } =
-            indexed_address(self.old, address).filter(|_| vectors > 0)?;
+    /// Emits a load as permutes of its table.
+    pub(super) fn load_from_table(&mut self, inst: Inst, lookup: &TableLookup) -> Value {
+        let TableLookup { address: IndexedAddress { object, constant, index }, vectors, .. } = *lookup;
+        let ty = self.old.value_type(self.old.result(inst).expect("a load gives a value"));
         let lanes = u32::from(self.lanes);
         let bits = lanes * ty.bytes() * 8;
-        let together = cost(&self.options.target, lanes, bits, vectors);
-        let alone = gather_cost(&self.options.target, lanes, ty);
-        let lowering = AccessLowering {
-            accesses: 1,
-            is_store: false,
-            objects: Vec::new(),
-            lowering: "permuted in registers".into(),
-            condition: String::new(),
-            is_chosen: true,
-            costs: Some(LoweringCosts {
-                together,
-                separate: alone,
-                target: self.options.target.name,
-                times: 1,
-            }),
-        };
-        let diagnostic = access_remark(self.old, inst, address, lowering);
-        self.remarks.push(Remark { kind: RemarkKind::Interleaved, accesses: 1, diagnostic });
         let number = self.element_number(index, constant, ty);
         let number_ty = self.new.value_type(number);
         let object = self.scalar(object);
@@ -170,7 +151,7 @@ impl Widener<'_> {
                 }
             });
         }
-        picked
+        picked.expect("a table has a vector")
     }
 
     /// Number of each lane's element: its offset divided by the element size, as an integer of that size.

@@ -1,81 +1,70 @@
-//! Widens loads, stores, copies and fills.
+//! Emits memory instructions by their plans.
 
-use super::refusal;
+use super::access_plan::{AccessPattern, AccessPlan};
 use super::value_reps::ValueRep;
 use super::widener::{WidenResult, Widener};
 use crate::target::VectorCost;
 use heddle_analysis::shape::Steps;
-use heddle_analysis::{Shape, StrideCondition, underlying_object};
+use heddle_analysis::{Shape, StrideCondition};
 use heddle_ir::inst::{Access, Detail, InstData};
-use heddle_ir::words::Flag;
-use heddle_ir::{Constant, Inst, Op, Scalar, Space, Type, Value};
-
-/// Address pattern of an access over the lanes.
-pub(super) enum AccessPattern {
-    /// One address for all lanes.
-    Uniform(Value),
-    /// Contiguous, ascending from this address.
-    Contiguous(Value),
-    /// Contiguous, descending from this address.
-    Reversed(Value),
-    /// Rows of contiguous lanes, each from its address.
-    Rows(Vec<Value>),
-    /// Columns of contiguous lanes, each from its address.
-    Columns(Vec<Value>),
-    /// One address for each row.
-    RowUniform(Vec<Value>),
-    /// An address for each lane.
-    Scattered,
-}
+use heddle_ir::{Constant, Inst, Op, Scalar, Type, Value};
 
 impl Widener<'_> {
-    pub(super) fn load(&mut self, inst: Inst) -> WidenResult {
-        if self.is_volatile_or_atomic(inst) {
-            return self.lane_by_lane(inst);
+    /// Emits a memory instruction by its plan.
+    pub(super) fn access(&mut self, inst: Inst, plan: &AccessPlan) -> WidenResult {
+        match plan {
+            AccessPlan::Member => {}
+            AccessPlan::InterleaveGroup(group) => self.interleaved_access(group),
+            AccessPlan::StructureGroup(group) => self.structure_access(group),
+            AccessPlan::CellGroup(group) => self.cell_access(group),
+            &AccessPlan::Pattern(pattern) => {
+                if let Some(loaded) = self.access_by(inst, pattern, &[]) {
+                    self.define(inst, loaded);
+                }
+            }
+            AccessPlan::LookupTable(lookup) => {
+                let loaded = self.load_from_table(inst, lookup);
+                self.define(inst, loaded);
+            }
+            AccessPlan::CandidateElements(candidates) if self.old.inst(inst).op == Op::Store => {
+                self.store_candidates(inst, candidates);
+            }
+            AccessPlan::CandidateElements(candidates) => {
+                let loaded = self.load_candidates(inst, candidates);
+                self.define(inst, loaded);
+            }
+            AccessPlan::GatherWords => {
+                let loaded = self.gather_words(inst);
+                self.define(inst, loaded);
+            }
+            &AccessPlan::CombinedUpdate(combination) => self.update_together(inst, combination),
+            AccessPlan::UniformTransfer => self.transfer_once(inst),
+            &AccessPlan::FillObjects(bytes) => self.fill_objects(inst, bytes),
+            AccessPlan::FillInterleaved => self.fill_interleaved(inst),
+            AccessPlan::LaneLoop => return self.lane_by_lane(inst),
         }
-        let result = self.old.result(inst).expect("a load gives a value");
-        let scalar = self.old.value_type(result).scalar();
-        let address = self.old.inst(inst).args[0];
-        let value = match self.pattern(inst, address, scalar) {
-            AccessPattern::Scattered => self.load_scattered(inst, address, scalar.into()),
-            pattern => self.load_by(inst, pattern),
-        };
-        self.define(inst, value);
         Ok(())
     }
 
-    /// Emits a load from an address for each lane.
-    fn load_scattered(&mut self, inst: Inst, address: Value, ty: Type) -> Value {
-        if let Some(value) = self.load_from_table(inst, address, ty) {
-            return value;
+    /// Emits an access by a pattern; `conditions` are assumed to hold. Returns the loaded value.
+    pub(super) fn access_by(
+        &mut self,
+        inst: Inst,
+        pattern: AccessPattern,
+        conditions: &[StrideCondition],
+    ) -> Option<Value> {
+        if self.old.inst(inst).op == Op::Store {
+            self.store_by(inst, pattern, conditions);
+            return None;
         }
-        match self.candidate_elements(inst, address, ty) {
-            Some(candidates) => self.load_candidates(inst, &candidates, ty),
-            None if self.words_pay(inst, address, ty) => self.gather_words(inst, address, ty),
-            None => self.load_by(inst, AccessPattern::Scattered),
-        }
-    }
-
-    /// True if gathers of elements of this type from an interleaved object may read 32 bits for each lane: machines have no
-    /// gathers of less. The object is padded, so that these are within it.
-    pub(super) fn gathers_words(&self, address: Value, ty: Type) -> bool {
-        let is_narrow = matches!(ty.scalar(), Scalar::I8 | Scalar::I16 | Scalar::F16 | Scalar::BF16);
-        is_narrow && self.options.target.vector_bits >= 512 && self.objects.is_interleaved(address)
-    }
-
-    /// True if a gather of 32 bits for each lane costs less than what code generators make of a narrower one: a load for each
-    /// lane, under a mask behind a branch.
-    fn words_pay(&self, inst: Inst, address: Value, ty: Type) -> bool {
-        let (target, lanes) = (&self.options.target, u32::from(self.lanes));
-        let is_masked = self.predicate_of(inst).is_some();
-        let scattered = if is_masked { target.load.masked_scattered } else { target.load.scattered };
-        let each = target.lane + if is_masked { target.branch } else { 0 };
-        self.gathers_words(address, ty) && target.cost(scattered, lanes, 32 * lanes) < each * lanes
+        Some(self.load_by(inst, pattern, conditions))
     }
 
     /// Emits a load of narrow elements as a gather of 32 bits for each lane.
-    fn gather_words(&mut self, inst: Inst, address: Value, ty: Type) -> Value {
+    fn gather_words(&mut self, inst: Inst) -> Value {
         let mut data = self.old.inst(inst).clone();
+        let (address, result) = (data.args[0], self.old.result(inst).expect("a load gives a value"));
+        let ty = self.old.value_type(result);
         let access = data.access().copied().unwrap_or(Access::aligned(1));
         let words = Type::Vector(Scalar::I32, self.lanes);
         let narrow = Type::Vector(Scalar::int(ty.scalar().bits()).unwrap_or(Scalar::I8), self.lanes);
@@ -94,16 +83,16 @@ impl Widener<'_> {
     }
 
     /// Emits a load with this pattern.
-    pub(super) fn load_by(&mut self, inst: Inst, pattern: AccessPattern) -> Value {
+    fn load_by(&mut self, inst: Inst, pattern: AccessPattern, conditions: &[StrideCondition]) -> Value {
         let mut data = self.old.inst(inst).clone();
         let result = self.old.result(inst).expect("a load gives a value");
         let ty = self.old.value_type(result);
         let address = data.args[0];
         let access = data.access().copied().unwrap_or(Access::aligned(1));
-        let wide = self.wide_type(ty);
+        let (wide, size) = (self.wide_type(ty), i64::from(ty.bytes()));
         match pattern {
-            AccessPattern::Uniform(pointer) => {
-                data.args[0] = pointer;
+            AccessPattern::Uniform => {
+                data.args[0] = self.shared_address(inst, address, conditions);
                 data.detail = Detail::Access(self.wide_access(access, access.align));
                 let any = self.any_active_lane(inst);
                 let value = self.emit_if(any, |widener| vec![widener.emit(data, Some(ty))])[0];
@@ -112,28 +101,33 @@ impl Widener<'_> {
                     ValueRep::Scalar(_) => value,
                 }
             }
-            AccessPattern::Contiguous(pointer) => {
+            AccessPattern::Contiguous => {
+                let pointer = self.lane_0_address(inst, address, size, conditions);
                 data.detail =
                     Detail::Access(self.wide_access(access, self.lane_0_align(&access, address, ty)));
                 let mask = self.mask(inst);
                 self.load_vector(data, pointer, mask, wide)
             }
-            AccessPattern::Reversed(pointer) => {
+            AccessPattern::Reversed => {
+                let pointer = self.lane_0_address(inst, address, -size, conditions);
                 let lowest = self.lowest_address(pointer, ty);
                 data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
                 let mask = self.mask(inst).map(|mask| self.reverse(mask));
                 let loaded = self.load_vector(data, lowest, mask, wide);
                 self.reverse(loaded)
             }
-            AccessPattern::Rows(starts) => {
+            AccessPattern::Rows => {
+                let starts = self.row_starts(inst, address, size);
                 data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
                 self.load_rows(inst, &data, &starts, ty.scalar())
             }
-            AccessPattern::Columns(starts) => {
+            AccessPattern::Columns => {
+                let starts = self.column_starts(address);
                 data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
                 self.load_columns(&data, &starts, ty.scalar())
             }
-            AccessPattern::RowUniform(starts) => {
+            AccessPattern::RowUniform => {
+                let starts = self.row_starts(inst, address, 0);
                 data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
                 self.spread_rows(inst, &data, &starts, ty.scalar())
             }
@@ -166,56 +160,16 @@ impl Widener<'_> {
         self.emit(data, Some(wide))
     }
 
-    pub(super) fn store(&mut self, inst: Inst) -> WidenResult {
-        let data = self.old.inst(inst).clone();
-        let [stored, address] = [data.args[0], data.args[1]];
-        self.check_private_address(inst, stored, address)?;
-        if self.is_volatile_or_atomic(inst) {
-            return self.lane_by_lane(inst);
-        }
-        let ty = self.old.value_type(stored);
-        let pattern = self.pattern(inst, address, ty.scalar());
-        if matches!(pattern, AccessPattern::Scattered)
-            && let Some(candidates) = self.candidate_elements(inst, address, ty)
-        {
-            self.store_candidates(inst, &candidates, stored);
-            return Ok(());
-        }
-        self.store_by(inst, pattern);
-        Ok(())
-    }
-
-    /// Widens an atomic operation: one update for all lanes if they combine, else a loop over lanes.
-    pub(super) fn atomic_update(&mut self, inst: Inst) -> WidenResult {
-        let data = self.old.inst(inst);
-        if let [address, .., stored] = data.args[..] {
-            self.check_private_address(inst, stored, address)?;
-        }
-        if self.combined_update(inst) {
-            return Ok(());
-        }
-        self.lane_by_lane(inst)
-    }
-
-    /// Rejects stores of a private object's address to memory that other lanes may read.
-    fn check_private_address(&self, inst: Inst, stored: Value, address: Value) -> WidenResult {
-        let is_private =
-            self.old.value_type(underlying_object(self.old, address)).scalar() == Scalar::Ptr(Space::Private);
-        if self.reps.is_rebased(stored) && !is_private {
-            let reason = "the address of a private object is stored where other lanes may read it, and their objects have other addresses; store an index instead";
-            return Err(refusal(self.old, inst, reason));
-        }
-        Ok(())
-    }
-
     /// Emits a store with this pattern.
-    pub(super) fn store_by(&mut self, inst: Inst, pattern: AccessPattern) {
+    fn store_by(&mut self, inst: Inst, pattern: AccessPattern, conditions: &[StrideCondition]) {
         let mut data = self.old.inst(inst).clone();
         let [stored, address] = [data.args[0], data.args[1]];
         let ty = self.old.value_type(stored);
+        let size = i64::from(ty.bytes());
         let access = data.access().copied().unwrap_or(Access::aligned(1));
         match pattern {
-            AccessPattern::Uniform(pointer) => {
+            AccessPattern::Uniform => {
+                let pointer = self.shared_address(inst, address, conditions);
                 // The highest active lane stores last.
                 let value = match self.reps.is_uniform(stored) {
                     true => self.scalar(stored),
@@ -234,14 +188,16 @@ impl Widener<'_> {
                     Vec::new()
                 });
             }
-            AccessPattern::Contiguous(pointer) => {
+            AccessPattern::Contiguous => {
+                let pointer = self.lane_0_address(inst, address, size, conditions);
                 data.detail =
                     Detail::Access(self.wide_access(access, self.lane_0_align(&access, address, ty)));
                 let value = self.vector(stored);
                 let mask = self.mask(inst);
                 self.store_vector(data, value, pointer, mask);
             }
-            AccessPattern::Reversed(pointer) => {
+            AccessPattern::Reversed => {
+                let pointer = self.lane_0_address(inst, address, -size, conditions);
                 let lowest = self.lowest_address(pointer, ty);
                 data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
                 let value = self.vector(stored);
@@ -249,17 +205,19 @@ impl Widener<'_> {
                 let mask = self.mask(inst).map(|mask| self.reverse(mask));
                 self.store_vector(data, value, lowest, mask);
             }
-            AccessPattern::Rows(starts) => {
+            AccessPattern::Rows => {
+                let starts = self.row_starts(inst, address, size);
                 data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
                 let value = self.vector(stored);
                 self.store_rows(inst, &data, &starts, value);
             }
-            AccessPattern::Columns(starts) => {
+            AccessPattern::Columns => {
+                let starts = self.column_starts(address);
                 data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
                 let value = self.vector(stored);
                 self.store_columns(&data, &starts, value);
             }
-            AccessPattern::RowUniform(_) | AccessPattern::Scattered => {
+            AccessPattern::RowUniform | AccessPattern::Scattered => {
                 data.op = Op::Scatter;
                 let align = self.lane_align(&access, address, ty);
                 data.detail = Detail::Access(self.wide_access(access, align));
@@ -313,27 +271,9 @@ impl Widener<'_> {
         cost(target.store.masked) > target.branch + 2 * cost(target.store.whole)
     }
 
-    /// Widens copies and fills: once for all lanes if operands are uniform and repetition is idempotent.
-    pub(super) fn transfer(&mut self, inst: Inst) -> WidenResult {
+    /// Emits a copy or fill once for all lanes.
+    fn transfer_once(&mut self, inst: Inst) {
         let mut data = self.old.inst(inst).clone();
-        if self.objects.is_interleaved(data.args[0]) {
-            self.fill_interleaved(inst);
-            return Ok(());
-        }
-        if let Some(bytes) = self.filled_bytes(inst) {
-            data.args[0] = self.scalar(data.args[0]);
-            data.args[1] = self.scalar(data.args[1]);
-            let ty = self.old.value_type(data.args[2]);
-            data.args[2] = self.new.make_const(Constant::splat(ty, bytes.into()));
-            data.detail = self.wide_detail(data.detail);
-            self.insert(data, None);
-            return Ok(());
-        }
-        let is_volatile = data.flags.has(Flag::Volatile);
-        let is_same = data.args.iter().all(|&arg| self.reps.is_uniform(arg));
-        if is_volatile || !is_same || data.op == Op::Memmove {
-            return self.lane_by_lane(inst);
-        }
         for index in 0..data.args.len() {
             data.args[index] = self.scalar(data.args[index]);
         }
@@ -343,23 +283,17 @@ impl Widener<'_> {
             widener.insert(data, None);
             Vec::new()
         });
-        Ok(())
     }
 
-    /// Total size of the lanes' objects, if every lane fills its whole object with the same byte. Padding between them
-    /// may be overwritten: it belongs to no lane.
-    fn filled_bytes(&self, inst: Inst) -> Option<u64> {
-        let data = self.old.inst(inst);
-        let alloca = self.old.def_inst(data.args[0])?;
-        let Detail::Alloca { bytes, .. } = self.old.inst(alloca).detail else { return None };
-        let size = self.old.constant(*data.args.get(2)?)?.splat_bits()?;
-        let all = self.objects.stride(alloca) * u64::from(self.lanes);
-        let is_filled =
-            data.op == Op::Memset && size == u128::from(bytes) && self.reps.is_uniform(data.args[1]);
-        let block = self.old.layout.block_of(inst)?;
-        let is_plain = !data.flags.has(Flag::Volatile) && self.old.predicate(block).is_none();
-        let fits = u128::from(all) <= self.old.value_type(data.args[2]).scalar().bit_mask() >> 1;
-        (is_filled && is_plain && all != 0 && fits).then_some(all)
+    /// Fills the objects of all lanes, of so many bytes together, with one call.
+    fn fill_objects(&mut self, inst: Inst, bytes: u64) {
+        let mut data = self.old.inst(inst).clone();
+        data.args[0] = self.scalar(data.args[0]);
+        data.args[1] = self.scalar(data.args[1]);
+        let ty = self.old.value_type(data.args[2]);
+        data.args[2] = self.new.make_const(Constant::splat(ty, bytes.into()));
+        data.detail = self.wide_detail(data.detail);
+        self.insert(data, None);
     }
 
     /// Fills interleaved objects of all lanes with one call.
@@ -373,12 +307,6 @@ impl Widener<'_> {
         self.insert(InstData { args: [address, byte, size].into_iter().collect(), detail, ..data }, None);
     }
 
-    /// True for volatile and atomic accesses, which are serialized over the lanes.
-    fn is_volatile_or_atomic(&self, inst: Inst) -> bool {
-        let data = self.old.inst(inst);
-        data.flags.has(Flag::Volatile) || data.access().is_some_and(|access| access.atomic.is_some())
-    }
-
     /// Mask of the lanes that run an instruction; all-true if it has no predicate.
     fn mask_or_all(&mut self, inst: Inst) -> Value {
         match self.mask(inst) {
@@ -387,43 +315,16 @@ impl Widener<'_> {
         }
     }
 
-    /// Determines the address pattern of an access.
-    fn pattern(&mut self, inst: Inst, address: Value, scalar: Scalar) -> AccessPattern {
-        let size = i64::from(scalar.bytes());
+    /// Address that all lanes share.
+    fn shared_address(&mut self, inst: Inst, address: Value, conditions: &[StrideCondition]) -> Value {
         match self.reps.of(address) {
-            ValueRep::UNIFORM => AccessPattern::Uniform(self.scalar(address)),
-            ValueRep::Scalar(steps) => match self.lane_step(steps) {
-                Some(step) if step == size => AccessPattern::Contiguous(self.scalar(address)),
-                Some(step) if step == -size => AccessPattern::Reversed(self.scalar(address)),
-                _ => self.rows(inst, address, scalar).unwrap_or(AccessPattern::Scattered),
-            },
-            ValueRep::Vector if self.reps.is_rebased(address) => AccessPattern::Scattered,
-            ValueRep::Vector => {
-                // Facts hold for active lanes; a total access has all lanes active, lane 0 included.
-                let Shape::Strided { strides, .. } = self.facts.shape(address) else {
-                    return self.rows(inst, address, scalar).unwrap_or(AccessPattern::Scattered);
-                };
-                let steps = strides.all();
-                if steps == Steps::default() {
-                    let pointer = self.first_active_address(inst, address, &[]);
-                    return AccessPattern::Uniform(pointer);
-                }
-                let Some(step) = self.lane_step(steps).filter(|step| step.abs() == size) else {
-                    return self.rows(inst, address, scalar).unwrap_or(AccessPattern::Scattered);
-                };
-                let base = self.lane_0_address(inst, address, step, &[]);
-                if step == size { AccessPattern::Contiguous(base) } else { AccessPattern::Reversed(base) }
-            }
+            ValueRep::Scalar(_) => self.scalar(address),
+            ValueRep::Vector => self.first_active_address(inst, address, conditions),
         }
     }
 
     /// Address of the first lane that runs an access.
-    pub(super) fn first_active_address(
-        &mut self,
-        inst: Inst,
-        address: Value,
-        conditions: &[StrideCondition],
-    ) -> Value {
+    fn first_active_address(&mut self, inst: Inst, address: Value, conditions: &[StrideCondition]) -> Value {
         if let Some(scalar) = self.first_lane_value(inst, address, conditions) {
             return scalar;
         }
@@ -435,7 +336,7 @@ impl Widener<'_> {
         self.emit(InstData::plain(Op::Extract, [vector, lane]), None)
     }
 
-    /// Lane 0's address, computed back from the first active lane's.
+    /// Lane 0's address; where it is in a vector, computed back from the first active lane's.
     pub(super) fn lane_0_address(
         &mut self,
         inst: Inst,
@@ -443,6 +344,9 @@ impl Widener<'_> {
         step: i64,
         conditions: &[StrideCondition],
     ) -> Value {
+        if let ValueRep::Scalar(_) = self.reps.of(address) {
+            return self.scalar(address);
+        }
         let first = self.first_active_address(inst, address, conditions);
         if self.predicate_of(inst).is_none() {
             return first;

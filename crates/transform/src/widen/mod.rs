@@ -13,20 +13,21 @@
 //!       store v10, v5                       masked_store …, v5, v17     lanes are contiguous from v5
 //! ```
 //!
-//! * `value_reps` decides for each value whether it is held as a scalar or as a vector.
-//! * `private_objects` decides which private objects lanes share.
-//! * `worklist` iterates both to a fixed point.
-//! * `cursor` is the position of the emitter.
-//! * `widener` visits the blocks and converts each value to the representation that its user needs.
-//! * `interleave_groups` finds accesses to combine or to version; `interleaving` emits them; `single_lane` recomputes
-//!   their base addresses.
-//! * `structure_groups` finds and emits accesses of several fields of one structure per lane.
-//! * `candidate_elements` loads all elements of a small private array and selects each lane's; `lookup_tables` permutes the
-//!   elements of one that lanes share.
-//! * `cell_groups` loads cells that several lanes and loads of a brush read once, and permutes them; `cell_loads` finds these loads.
-//! * `rows` handles brushes of several dimensions; `row_vectors` computes masks by rows and lets rows share loads, whose addresses
+//! Planning decides, and makes a value of it (`widening_plan`):
+//!
+//! * `value_reps`: for each value, whether it is held as a scalar or as a vector.
+//! * `private_objects`: which private objects lanes share. `worklist` iterates both to a fixed point.
+//! * `access_plan`: the lowering of each memory instruction, by the target's costs. `interleave_groups` finds accesses to combine or to
+//!   version, `structure_groups` accesses of several fields of one structure per lane, `cell_groups` loads of cells that several lanes
+//!   and loads of a brush read (`cell_loads`, `cell_layouts`). `row_facts` plans rows and columns of brushes of several dimensions,
+//!   `candidate_elements` accesses to all elements of a small private array, `lookup_tables` permutations of one that lanes share.
+//!
+//! Emission (`widener`, at its `cursor`) visits the blocks and converts each value to the representation that its user needs:
+//!
+//! * `memory` matches the plans; `interleaving`, `structure_accesses`, `cell_accesses` and `rows` emit groups and rows.
+//! * `single_lane` recomputes base addresses; `row_vectors` computes masks by rows and lets rows share loads, whose addresses
 //!   `address_polynomial` compares.
-//! * `lane_wise`, `memory`, `horizontal`, `work_item_queries` and `calls` widen one instruction each.
+//! * `lane_wise`, `horizontal`, `work_item_queries` and `calls` widen one instruction each.
 //! * `combined_atomics` merges the lanes' atomic updates of one address; `brush_atomics` lowers atomics that only the
 //!   brush observes; `lane_loop` serializes operations without a vector form.
 //!
@@ -35,33 +36,41 @@
 //! neutral elements. *Empty masks.* A block may run for no lane at all. Its scalar code then computes with arbitrary
 //! values, so scalar effects are guarded by `any(mask)` and branch conditions are frozen.
 
-mod calls;
+mod widening_plan;
 mod worklist;
+mod value_reps;
+mod private_objects;
+mod access_plan;
+mod interleave_groups;
+mod structure_groups;
 mod cell_groups;
 mod cell_loads;
-mod interleave_groups;
-mod combined_atomics;
-mod horizontal;
-mod value_reps;
-mod lane_loop;
-mod launches;
-mod interleaving;
-mod memory;
+mod cell_layouts;
+mod row_facts;
+mod address_polynomial;
 mod candidate_elements;
 mod lookup_tables;
-mod merge;
-mod private_objects;
-mod single_lane;
-mod work_item_queries;
+
+mod widener;
+mod cursor;
 mod lane_wise;
-mod structure_groups;
+mod memory;
+mod interleaving;
+mod structure_accesses;
+mod cell_accesses;
 mod rows;
 mod row_vectors;
-mod address_polynomial;
-mod signature;
+mod single_lane;
+mod horizontal;
+mod work_item_queries;
+mod calls;
+mod combined_atomics;
 mod brush_atomics;
-mod cursor;
-mod widener;
+mod lane_loop;
+
+mod launches;
+mod merge;
+mod signature;
 
 pub use launches::replace_launches;
 pub use signature::{wide_declaration, wide_name};
@@ -70,21 +79,15 @@ pub(crate) use value_reps::may_be_private;
 
 use crate::target::TargetInfo;
 use heddle_analysis::{AccessGroups, Divergence};
-use heddle_ir::diagnostic::{AccessLowering, Code, Diagnostic, DiagnosticLocation};
+use heddle_ir::diagnostic::{Code, Diagnostic};
 use heddle_ir::module::{DeclaredShape, MetadataNode};
 use heddle_ir::types::{MAX_DIMENSIONS, MAX_LANES};
-use heddle_ir::{Function, Inst, Value};
+use heddle_ir::{Function, Inst};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Error: the instruction has no wide form, with the reason.
 fn refusal(func: &Function, inst: Inst, reason: impl Into<String>) -> Diagnostic {
     Diagnostic::error(Code::NoVectorForm, reason).of_inst(func, inst)
-}
-
-/// Remark on the lowering of an access group, located at its first access.
-fn access_remark(func: &Function, inst: Inst, address: Value, access: AccessLowering) -> Diagnostic {
-    let objects = func.describe_object(address).into_iter().collect();
-    Diagnostic::access(AccessLowering { objects, ..access }).at(DiagnosticLocation::line_of(func, inst))
 }
 
 /// Properties of the surrounding module that widening a function depends on.
@@ -204,32 +207,9 @@ pub fn widen(
     }
     let mut extents = [1; MAX_DIMENSIONS];
     extents[..brush.len()].copy_from_slice(brush);
-    let worklist = worklist::InstWorklist::new(func);
-    let objects = private_objects::PrivateObjects::new(func, &worklist, facts, lanes)?;
-    let reps = value_reps::ValueReps::new(func, &worklist, facts, extents, &objects, context);
-    let interleave_groups =
-        interleave_groups::InterleaveGroups::new(func, accesses, &reps, lanes as u16, options);
-    let cell_groups =
-        cell_groups::CellGroups::new(func, facts, accesses, &reps, &interleave_groups, extents, options);
-    let groups = (&interleave_groups, &cell_groups);
-    let structure_groups =
-        structure_groups::StructureGroups::new(func, facts, accesses, &reps, groups, extents, options);
-    let tables = lookup_tables::LookupTables::new(func, facts, &reps, &objects, lanes, options);
-    let plan = widener::WideningPlan {
-        reps: &reps,
-        objects: &objects,
-        interleave_groups: &interleave_groups,
-        structure_groups: &structure_groups,
-        cell_groups: &cell_groups,
-        tables: &tables,
-        options,
-    };
-    let widener = widener::Widener::new(func, facts, plan, extents, context);
-    let mut wide = widener.widen_function()?;
+    let plan = widening_plan::WideningPlan::new(func, facts, accesses, extents, context, options)?;
+    let mut wide = widener::Widener::new(func, facts, &plan, context).widen_function()?;
     merge::merge_chains(&mut wide.func);
-    wide.remarks.extend(interleave_groups.remarks);
-    wide.remarks.extend(structure_groups.remarks);
-    wide.remarks.extend(cell_groups.remarks);
-    wide.remarks.extend(objects.remarks(func, lanes));
+    wide.remarks.extend(plan.remarks(func));
     Ok(wide)
 }

@@ -14,11 +14,8 @@ use super::widener::Widener;
 use heddle_ir::inst::InstData;
 use heddle_ir::ops::ResultConstraint;
 use heddle_ir::words::{Flag, Flags};
-use heddle_ir::{Block, Constant, Inst, Op, Type, Value};
+use heddle_ir::{Block, Constant, Inst, Type, Value};
 use rustc_hash::FxHashMap;
-
-/// Maximum depth of operations to recompute for a row.
-const MAX_DEPTH: usize = 4;
 
 /// A load of a row: where, how many elements of which type, and for which lanes.
 type RowLoad = (AddressPolynomial, Type, Option<Value>);
@@ -60,11 +57,11 @@ impl Widener<'_> {
     /// Mask of a row; none if all lanes run the instruction.
     pub(super) fn row_mask(&mut self, inst: Inst, row: u32) -> Option<Value> {
         let predicate = self.predicate_of(inst)?;
-        if !self.is_recomputable_in_rows(predicate, MAX_DEPTH) {
+        if !self.row_facts().is_recomputable(predicate) {
             let mask = self.vector(predicate);
             return Some(self.row_of(mask, row));
         }
-        let row = if self.varies_between_rows(predicate, MAX_DEPTH) { row } else { 0 };
+        let row = if self.row_facts().varies_between_rows(predicate) { row } else { 0 };
         if let Some(mask) = self.available(self.row_masks.get(&(predicate, row))) {
             return Some(mask);
         }
@@ -73,44 +70,6 @@ impl Widener<'_> {
             self.row_masks.entry((predicate, row)).or_default().push((block, mask));
         }
         Some(mask)
-    }
-
-    /// True if the lanes that run an instruction are the same places in each row, as far as its operations tell.
-    pub(super) fn has_equal_row_masks(&self, inst: Inst) -> bool {
-        let Some(predicate) = self.predicate_of(inst) else { return true };
-        self.is_recomputable_in_rows(predicate, MAX_DEPTH) && !self.varies_between_rows(predicate, MAX_DEPTH)
-    }
-
-    /// True if a row's mask costs no permutation.
-    pub(super) fn has_recomputable_row_masks(&self, inst: Inst) -> bool {
-        self.predicate_of(inst).is_none_or(|predicate| self.is_recomputable_in_rows(predicate, MAX_DEPTH))
-    }
-
-    /// True if a vector comes from scalars by a few cheap operations.
-    fn is_recomputable_in_rows(&self, value: Value, depth: usize) -> bool {
-        if self.old.constant(value).is_some() {
-            return matches!(self.old.constant(value), Some(Constant::Scalar(..)));
-        }
-        if matches!(self.reps.of(value), ValueRep::Scalar(_)) {
-            return !self.reps.is_rebased(value);
-        }
-        let Some(depth) = depth.checked_sub(1) else { return false };
-        let Some(inst) = self.old.def_inst(value) else { return false };
-        let data = self.old.inst(inst);
-        let is_cheap = matches!(data.op, Op::Icmp | Op::And | Op::Or | Op::Xor | Op::Select);
-        is_cheap && data.args.iter().all(|&arg| self.is_recomputable_in_rows(arg, depth))
-    }
-
-    /// True if a recomputable value may differ between rows.
-    fn varies_between_rows(&self, value: Value, depth: usize) -> bool {
-        if self.old.constant(value).is_some() {
-            return false;
-        }
-        if let ValueRep::Scalar(steps) = self.reps.of(value) {
-            return steps[1..].iter().any(|&step| step != 0);
-        }
-        let (Some(depth), Some(inst)) = (depth.checked_sub(1), self.old.def_inst(value)) else { return true };
-        self.old.inst(inst).args.iter().any(|&arg| self.varies_between_rows(arg, depth))
     }
 
     /// Computes a row of a recomputable value.

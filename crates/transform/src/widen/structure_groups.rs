@@ -15,22 +15,17 @@
 //! are accessed together if all lanes are active, and one by one if not. Loads execute at the first member, stores at the last;
 //! no access in between may alias them.
 
-use super::cell_groups::CellGroups;
-use super::interleave_groups::{AccessOrder, GroupMember, InterleaveGroups};
+use super::access_plan::{AccessPlan, AccessPlanner, AccessPlans, predicate_of};
+use super::interleave_groups::{AccessOrder, GroupMember};
 use super::interleaving::InterleaveLayout;
-use super::memory::AccessPattern;
 use super::value_reps::{ValueRep, ValueReps};
-use super::widener::{WidenResult, Widener};
-use super::{Remark, RemarkKind, WidenOptions, access_remark};
+use super::{Remark, RemarkKind, WidenOptions};
 use crate::target::{AccessDirection, AccessLanes};
-use heddle_analysis::{AccessGroups, Divergence, Shape};
-use heddle_ir::diagnostic::{AccessLowering, LoweringCosts};
-use heddle_ir::inst::{Access, Detail, InstData};
+use heddle_analysis::{AccessGroups, Shape};
+use heddle_ir::diagnostic::AccessLowering;
 use heddle_ir::ops::Effect;
-use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::words::{Flag, Flags};
-use heddle_ir::{Block, Constant, Function, Inst, Op, Scalar, Space, Type, Value};
-use rustc_hash::FxHashMap;
+use heddle_ir::{Function, Inst, Op, Scalar, Space, Value};
 use smallvec::SmallVec;
 
 /// Maximum number of bytes that one access covers.
@@ -46,41 +41,32 @@ const MAX_STEPS: usize = 8;
 #[derive(Clone, Debug)]
 pub(super) struct StructureGroup {
     /// Members, in block order.
-    members: SmallVec<[GroupMember; 4]>,
+    pub(super) members: SmallVec<[GroupMember; 4]>,
     /// Element type of the accesses: the members' common type, or an integer of that size.
-    element: Scalar,
+    pub(super) element: Scalar,
     /// Number of elements from the first to the last that is accessed.
-    span: u32,
-    direction: AccessDirection,
+    pub(super) span: u32,
+    pub(super) direction: AccessDirection,
     /// True if they are accessed together only where all lanes are active.
-    is_versioned: bool,
+    pub(super) is_versioned: bool,
 }
 
 impl StructureGroup {
-    fn lowest(&self) -> GroupMember {
+    pub(super) fn lowest(&self) -> GroupMember {
         *self.members.iter().min_by_key(|member| member.offset).expect("a group has members")
     }
 
     /// Number of elements that each lane accesses: a power of two.
-    fn factor(&self) -> u32 {
+    pub(super) fn factor(&self) -> u32 {
         self.span.next_power_of_two()
     }
 
-    fn layout(&self, lanes: u16) -> InterleaveLayout {
+    pub(super) fn layout(&self, lanes: u16) -> InterleaveLayout {
         let (lowest, size) = (self.lowest().offset, i64::from(self.element.bytes()));
         let at = |member: &GroupMember| ((member.offset - lowest) / size) as usize;
         let positions: SmallVec<[usize; 4]> = self.members.iter().map(at).collect();
         InterleaveLayout::new(lanes.into(), self.factor() as usize, false, &positions)
     }
-}
-
-/// Structure groups of a function.
-#[derive(Debug, Default)]
-pub(super) struct StructureGroups {
-    all: Vec<StructureGroup>,
-    of: FxHashMap<Inst, u32>,
-    /// Remarks on the groups that were considered.
-    pub(super) remarks: Vec<Remark>,
 }
 
 /// Address without its constant offset.
@@ -115,129 +101,111 @@ pub(super) enum OrderEffect {
     Fence,
 }
 
-impl StructureGroups {
-    /// Finds the groups among accesses that are in no interleave group.
-    pub(super) fn new(
-        func: &Function,
-        facts: &Divergence,
-        accesses: &AccessGroups,
-        reps: &ValueReps,
-        (interleave_groups, cell_groups): (&InterleaveGroups, &CellGroups),
-        brush: [u32; MAX_DIMENSIONS],
-        options: &WidenOptions,
-    ) -> StructureGroups {
-        let mut this = StructureGroups::default();
-        let [lanes, others @ ..] = brush;
-        if lanes < 2 || !lanes.is_power_of_two() || others.iter().any(|&extent| extent != 1) {
-            return this;
-        }
-        let order = AccessOrder { func, accesses };
-        for block in func.blocks() {
-            let mut open: Vec<OpenFields> = Vec::new();
-            for inst in func.block_insts(block) {
-                let is_taken = interleave_groups.of(inst).is_some() || cell_groups.contains(inst);
-                let access = field_access(func, facts, accesses, reps, inst).filter(|_| !is_taken);
-                let joined = access
-                    .as_ref()
-                    .and_then(|access| open.iter().position(|all| may_join(all, access, lanes, options)));
-                let effect = order_effect(func, inst);
-                let mut number = 0;
-                let ends = |all: &mut OpenFields| {
-                    number += 1;
-                    Some(number - 1) != joined && conflicts(&order, &all[0], effect)
-                };
-                // The position of the joined group changes with those before it.
-                let own = joined.map(|at| open[at][0].member.inst);
-                let ended: Vec<OpenFields> = open.extract_if(.., ends).collect();
-                ended.into_iter().for_each(|all| this.close(func, reps, block, all, lanes, options));
-                let Some(access) = access else { continue };
-                match open.iter().position(|all| Some(all[0].member.inst) == own) {
-                    Some(at) => open[at].push(access),
-                    None => open.push(SmallVec::from_iter([access])),
-                }
-                if open.len() > MAX_OPEN {
-                    let all = open.remove(0);
-                    this.close(func, reps, block, all, lanes, options);
-                }
+/// Finds groups among accesses that have no plan yet, and plans those that pay. Returns remarks on the groups that were considered.
+pub(super) fn find_groups(
+    planner: &AccessPlanner<'_>,
+    accesses: &AccessGroups,
+    plans: &mut AccessPlans,
+) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    let [lanes, others @ ..] = planner.brush;
+    if lanes < 2 || !lanes.is_power_of_two() || others.iter().any(|&extent| extent != 1) {
+        return remarks;
+    }
+    let func = planner.func;
+    let order = AccessOrder { func, accesses };
+    for block in func.blocks() {
+        let mut open: Vec<OpenFields> = Vec::new();
+        for inst in func.block_insts(block) {
+            let is_taken = plans.is_planned(inst);
+            let access = field_access(planner, accesses, inst).filter(|_| !is_taken);
+            let joined = access
+                .as_ref()
+                .and_then(|access| open.iter().position(|all| may_join(all, access, lanes, planner.options)));
+            let effect = order_effect(func, inst);
+            let mut number = 0;
+            let ends = |all: &mut OpenFields| {
+                number += 1;
+                Some(number - 1) != joined && conflicts(&order, &all[0], effect)
+            };
+            // The position of the joined group changes with those before it.
+            let own = joined.map(|at| open[at][0].member.inst);
+            let ended: Vec<OpenFields> = open.extract_if(.., ends).collect();
+            ended.into_iter().for_each(|all| close(planner, &all, plans, &mut remarks));
+            let Some(access) = access else { continue };
+            match open.iter().position(|all| Some(all[0].member.inst) == own) {
+                Some(at) => open[at].push(access),
+                None => open.push(SmallVec::from_iter([access])),
             }
-            for all in open {
-                this.close(func, reps, block, all, lanes, options);
+            if open.len() > MAX_OPEN {
+                let all = open.remove(0);
+                close(planner, &all, plans, &mut remarks);
             }
         }
-        this
-    }
-
-    /// Closes a group, and keeps it if it pays.
-    fn close(
-        &mut self,
-        func: &Function,
-        reps: &ValueReps,
-        block: Block,
-        all: OpenFields,
-        lanes: u32,
-        options: &WidenOptions,
-    ) {
-        if all.len() < 2 {
-            return;
-        }
-        let first = all[0];
-        let (low, high) = bounds(&all);
-        let size = first.scalar.bytes();
-        let is_same = all.iter().all(|access| access.scalar == first.scalar);
-        let element = if is_same { Some(first.scalar) } else { Scalar::int(size * 8) };
-        let Some(element) = element else { return };
-        let span = (high - low) as u32 / size;
-        let is_gapless = span.is_power_of_two() && span as usize == all.len();
-        if !is_gapless && first.writes {
-            return;
-        }
-        let is_masked = func.predicate(block).is_some() && !func.inst(first.member.inst).is_total();
-        // The dummy object is private: only a generic address can point to it.
-        let space = func.value_type(first.member.address).scalar();
-        let is_versioned = is_masked && (first.writes || space != Scalar::Ptr(Space::Generic));
-        let is_scalar = |access: &FieldAccess| matches!(reps.of(access.member.address), ValueRep::Scalar(_));
-        let is_derivable = all.iter().all(|access| is_scalar(access) == is_scalar(&first));
-        if is_versioned && (all.len() < MIN_VERSIONED || !is_derivable) {
-            return;
-        }
-        let members = all.iter().map(|access| access.member).collect();
-        let direction = if first.writes { AccessDirection::Store } else { AccessDirection::Load };
-        let group = StructureGroup { members, element, span, direction, is_versioned };
-        let steps = matches!(reps.of(first.member.address), ValueRep::Scalar(_)) && !is_masked;
-        let (together, alone) = group.costs(lanes, is_masked, steps, options);
-        let pays = together < alone;
-        let number = group.members.len();
-        let kind = if pays { RemarkKind::Structures } else { RemarkKind::PerLane };
-        let lowering = AccessLowering {
-            accesses: number,
-            is_store: direction.is_store(),
-            objects: Vec::new(),
-            lowering: format!("{} bytes per lane at once", group.span * size),
-            condition: if is_versioned { "all lanes are active".into() } else { String::new() },
-            is_chosen: pays,
-            costs: Some(LoweringCosts { together, separate: alone, target: options.target.name, times: 1 }),
-        };
-        let diagnostic = access_remark(func, first.member.inst, first.member.address, lowering);
-        self.remarks.push(Remark { kind, accesses: number, diagnostic });
-        if pays {
-            let at = self.all.len() as u32;
-            self.of.extend(group.members.iter().map(|member| (member.inst, at)));
-            self.all.push(group);
+        for all in open {
+            close(planner, &all, plans, &mut remarks);
         }
     }
+    remarks
+}
 
-    /// Group of an access.
-    pub(super) fn of(&self, inst: Inst) -> Option<&StructureGroup> {
-        self.of.get(&inst).map(|&number| &self.all[number as usize])
+/// Closes a group, and plans it if it pays.
+fn close(planner: &AccessPlanner<'_>, all: &OpenFields, plans: &mut AccessPlans, remarks: &mut Vec<Remark>) {
+    let Some(group) = StructureGroup::new(planner, all) else { return };
+    let first = group.members[0];
+    let costs = group.costs(planner);
+    let text = format!("{} bytes per lane at once", group.span * group.element.bytes());
+    let lowering = AccessLowering {
+        condition: if group.is_versioned { "all lanes are active".into() } else { String::new() },
+        ..planner.lowering(group.direction, group.members.len(), text, costs)
+    };
+    let pays = lowering.is_chosen;
+    remarks.push(planner.remark(first.inst, first.address, RemarkKind::Structures, lowering));
+    if pays {
+        let insts: SmallVec<[Inst; 4]> = group.members.iter().map(|member| member.inst).collect();
+        let at = if group.direction.is_store() { insts[insts.len() - 1] } else { insts[0] };
+        plans.add_group(insts.into_iter(), at, AccessPlan::StructureGroup(group));
     }
 }
 
 impl StructureGroup {
+    /// Returns the group of some fields, if each lane's can be accessed at once.
+    fn new(planner: &AccessPlanner<'_>, all: &OpenFields) -> Option<StructureGroup> {
+        if all.len() < 2 {
+            return None;
+        }
+        let first = all[0];
+        let (low, high) = bounds(all);
+        let size = first.scalar.bytes();
+        let is_same = all.iter().all(|access| access.scalar == first.scalar);
+        let element = if is_same { Some(first.scalar) } else { Scalar::int(size * 8) }?;
+        let span = (high - low) as u32 / size;
+        let is_gapless = span.is_power_of_two() && span as usize == all.len();
+        if !is_gapless && first.writes {
+            return None;
+        }
+        // The dummy object is private: only a generic address can point to it.
+        let space = planner.func.value_type(first.member.address).scalar();
+        let is_masked = predicate_of(planner.func, first.member.inst).is_some();
+        let is_versioned = is_masked && (first.writes || space != Scalar::Ptr(Space::Generic));
+        let is_scalar =
+            |access: &FieldAccess| matches!(planner.reps.of(access.member.address), ValueRep::Scalar(_));
+        let is_derivable = all.iter().all(|access| is_scalar(access) == is_scalar(&first));
+        if is_versioned && (all.len() < MIN_VERSIONED || !is_derivable) {
+            return None;
+        }
+        let members = all.iter().map(|access| access.member).collect();
+        let direction = if first.writes { AccessDirection::Store } else { AccessDirection::Load };
+        Some(StructureGroup { members, element, span, direction, is_versioned })
+    }
+
     /// Cost of the group, and of its members with an address for each lane.
-    fn costs(&self, lanes: u32, is_masked: bool, steps: bool, options: &WidenOptions) -> (u32, u32) {
-        let target = &options.target;
-        let size = self.element.bytes() * 8;
-        let (direction, factor) = (self.direction, self.factor());
+    fn costs(&self, planner: &AccessPlanner<'_>) -> [u32; 2] {
+        let (target, lanes) = (&planner.options.target, planner.lanes());
+        let GroupMember { inst, address, .. } = self.members[0];
+        let is_masked = predicate_of(planner.func, inst).is_some();
+        let steps = matches!(planner.reps.of(address), ValueRep::Scalar(_)) && !is_masked;
+        let (direction, factor, size) = (self.direction, self.factor(), self.element.bytes() * 8);
         let each = target.contiguous_cost(direction, AccessLanes::under(factor != self.span), factor, size)
             + if steps { target.lane / 2 } else { target.lane };
         let permutes =
@@ -248,7 +216,7 @@ impl StructureGroup {
         let together = lanes * each + permutes + blend;
         // Lanes are all active more often than not.
         let versioned = (3 * together + alone) / 4 + target.branch;
-        (if self.is_versioned { versioned } else { together }, alone)
+        [if self.is_versioned { versioned } else { together }, alone]
     }
 }
 
@@ -265,13 +233,8 @@ fn bounds(all: &[FieldAccess]) -> (i64, i64) {
 }
 
 /// Returns a plain access with an unrelated or non-contiguous address for each lane.
-fn field_access(
-    func: &Function,
-    facts: &Divergence,
-    accesses: &AccessGroups,
-    reps: &ValueReps,
-    inst: Inst,
-) -> Option<FieldAccess> {
+fn field_access(planner: &AccessPlanner<'_>, accesses: &AccessGroups, inst: Inst) -> Option<FieldAccess> {
+    let AccessPlanner { func, facts, reps, .. } = *planner;
     let data = func.inst(inst);
     let (accessed, address, writes) = match data.op {
         Op::Load => (func.result(inst)?, data.args[0], false),
@@ -370,193 +333,5 @@ fn conflicts(order: &AccessOrder<'_>, first: &FieldAccess, effect: OrderEffect) 
         OrderEffect::Reads(address) => first.writes && !order.are_disjoint(address, first.member.address),
         OrderEffect::Writes(address) => !order.are_disjoint(address, first.member.address),
         OrderEffect::Fence => true,
-    }
-}
-
-impl Widener<'_> {
-    /// Emits a structure group at its first load or last store; none if the access is in no group.
-    pub(super) fn structure_access(
-        &mut self,
-        inst: Inst,
-        structure_groups: &StructureGroups,
-    ) -> Option<WidenResult> {
-        let group = structure_groups.of(inst)?;
-        let at = if group.direction.is_store() { group.members.last() } else { group.members.first() };
-        if at.is_none_or(|member| member.inst != inst) {
-            return Some(Ok(()));
-        }
-        self.merge_origins(group.members.iter().map(|member| member.inst));
-        let mask = self.mask(inst);
-        let values = match mask {
-            Some(mask) if group.is_versioned => {
-                self.derive_addresses(group);
-                let all = self.emit(InstData::plain(Op::All, [mask]), None);
-                self.emit_if_else(
-                    all,
-                    |widener| widener.access_structures(group, None),
-                    |widener| widener.access_fields(group),
-                )
-            }
-            mask => self.access_structures(group, mask),
-        };
-        for (member, value) in group.members.iter().zip(values) {
-            self.define(member.inst, value);
-        }
-        Some(Ok(()))
-    }
-
-    /// Computes the members' addresses from that of the first one, since the code that computes them may follow.
-    fn derive_addresses(&mut self, group: &StructureGroup) {
-        let first = group.members[0];
-        for member in group.members.iter().skip(1).filter(|_| !group.direction.is_store()) {
-            let distance = member.offset - first.offset;
-            if let ValueRep::Scalar(_) = self.reps.of(member.address) {
-                let scalar = self.scalar(first.address);
-                let derived = self.offset_address(scalar, distance);
-                self.define_value(member.address, derived);
-                continue;
-            }
-            let addresses = self.vector(first.address);
-            let ty = Type::Vector(Scalar::I64, self.lanes);
-            let distance = self.new.make_const(Constant::splat(ty, distance as u64 as u128));
-            let derived = self.emit(InstData::plain(Op::PtrAdd, [addresses, distance]), None);
-            self.define_value(member.address, derived);
-        }
-    }
-
-    /// Accesses the members with an address for each lane; returns the loaded values.
-    fn access_fields(&mut self, group: &StructureGroup) -> Vec<Value> {
-        let insts = group.members.iter().map(|member| member.inst);
-        if group.direction.is_store() {
-            insts.for_each(|inst| self.store_by(inst, AccessPattern::Scattered));
-            return Vec::new();
-        }
-        insts.map(|inst| self.load_by(inst, AccessPattern::Scattered)).collect()
-    }
-
-    /// Accesses the structures of the lanes that a mask selects; returns the loaded values.
-    fn access_structures(&mut self, group: &StructureGroup, mask: Option<Value>) -> Vec<Value> {
-        let first = group.members[0];
-        let lowest = group.lowest();
-        let part = Type::Vector(group.element, group.factor() as u16);
-        let mut data = self.old.inst(lowest.inst).clone();
-        let access = data.access().copied().unwrap_or(Access::aligned(1));
-        let wide_access = self.wide_access(access, access.align);
-        // Inactive lanes read the dummy object.
-        let base = wide_access.base.filter(|_| mask.is_none());
-        data.detail = Detail::Access(Access { base, ..wide_access });
-        let starts = self.structure_addresses(first, lowest.offset - first.offset, mask, part, access.align);
-        if group.direction.is_store() {
-            self.store_structures(group, &data, starts);
-            return Vec::new();
-        }
-        let is_read = |element: u32| u128::from(element < group.span);
-        let padded = (group.span < group.factor()).then(|| {
-            let bits = (0..group.factor()).map(is_read).collect();
-            self.new.make_const(Constant::Vector(Scalar::I1, bits))
-        });
-        let parts: Vec<Value> =
-            starts.into_iter().map(|start| self.load_vector(data.clone(), start, padded, part)).collect();
-        let chunks = self.concatenate(parts, group.element, group.factor() as u16);
-        let all = Type::Vector(group.element, self.lanes);
-        let taken = self.deinterleave(&group.layout(self.lanes), &chunks, all);
-        let as_read = |(member, value): (&GroupMember, Value)| {
-            let result = self.old.result(member.inst).expect("a load gives a value");
-            let ty = self.wide_type(self.old.value_type(result));
-            self.bit_cast(value, ty)
-        };
-        group.members.iter().zip(taken).map(as_read).collect()
-    }
-
-    /// Stores the structures of all lanes.
-    fn store_structures(&mut self, group: &StructureGroup, data: &InstData, starts: Vec<Value>) {
-        let all = Type::Vector(group.element, self.lanes);
-        let stored = |member: &GroupMember| self.old.inst(member.inst).args[0];
-        let values: Vec<Value> = group.members.iter().map(stored).collect();
-        let values: Vec<Value> = values
-            .into_iter()
-            .map(|value| self.vector(value))
-            .collect::<Vec<_>>()
-            .into_iter()
-            .map(|value| self.bit_cast(value, all))
-            .collect();
-        let chunks = self.interleave(&group.layout(self.lanes), &values, all);
-        let factor = group.factor() as u16;
-        let part = Type::Vector(group.element, factor);
-        for (lane, start) in (0..).zip(starts) {
-            let element = lane * factor;
-            let chunk = chunks[usize::from(element / self.lanes)];
-            let first = element % self.lanes;
-            let row = Detail::Permute((first..first + factor).collect());
-            let row = self.emit(InstData::new(Op::Permute, [chunk, chunk], row), Some(part));
-            self.store_vector(data.clone(), row, start, None);
-        }
-    }
-
-    fn bit_cast(&mut self, value: Value, to: Type) -> Value {
-        if self.new.value_type(value) == to {
-            return value;
-        }
-        self.emit(InstData::plain(Op::Bitcast, [value]), Some(to))
-    }
-
-    /// Address of each lane's structure.
-    fn structure_addresses(
-        &mut self,
-        first: GroupMember,
-        distance: i64,
-        mask: Option<Value>,
-        part: Type,
-        align: u32,
-    ) -> Vec<Value> {
-        if let (ValueRep::Scalar(steps), None) = (self.reps.of(first.address), mask) {
-            let scalar = self.scalar(first.address);
-            let offsets = self.offsets(steps);
-            return offsets
-                .into_iter()
-                .map(|offset| self.offset_address(scalar, offset as i64 + distance))
-                .collect();
-        }
-        let mut addresses = self.vector(first.address);
-        if distance != 0 {
-            let ty = Type::Vector(Scalar::I64, self.lanes);
-            let on = self.new.make_const(Constant::splat(ty, distance as u64 as u128));
-            addresses = self.emit(InstData::plain(Op::PtrAdd, [addresses, on]), None);
-        }
-        if let Some(mask) = mask {
-            let dummy = self.emit_at_entry(InstData::new(
-                Op::Alloca,
-                [],
-                Detail::Alloca { bytes: part.bytes().into(), align },
-            ));
-            let ty = self.new.value_type(addresses);
-            let dummy = self.emit(InstData::plain(Op::SpaceCast, [dummy]), Some(ty.scalar().into()));
-            let dummy = self.emit(InstData::plain(Op::Splat, [dummy]), Some(ty));
-            addresses = self.emit(InstData::plain(Op::Select, [mask, addresses, dummy]), None);
-        }
-        let lanes = self.lanes;
-        let lane = |lane: u16| {
-            let number = self.new.make_int(Scalar::I32, lane.into());
-            self.emit(InstData::plain(Op::Extract, [addresses, number]), None)
-        };
-        (0..lanes).map(lane).collect()
-    }
-
-    /// Concatenates short vectors into vectors of all lanes.
-    fn concatenate(&mut self, mut parts: Vec<Value>, element: Scalar, mut length: u16) -> Vec<Value> {
-        while length < self.lanes {
-            length *= 2;
-            let ty = Type::Vector(element, length);
-            let both: Box<[u16]> = (0..length).collect();
-            let join = |pair: &[Value]| {
-                let args = pair.iter().copied().collect();
-                self.emit(
-                    InstData { args, ..InstData::new(Op::Permute, [], Detail::Permute(both.clone())) },
-                    Some(ty),
-                )
-            };
-            parts = parts.chunks(2).map(join).collect();
-        }
-        parts
     }
 }

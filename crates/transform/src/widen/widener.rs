@@ -1,14 +1,12 @@
 //! Visits a linear function in block order and emits the wide one.
 
-use super::cell_groups::CellGroups;
+use super::access_plan::{AccessPlans, predicate_of};
 use super::cursor::WideCursor;
-use super::interleave_groups::InterleaveGroups;
-use super::lookup_tables::LookupTables;
 use super::private_objects::PrivateObjects;
 use super::row_vectors::LoadedRows;
 use super::signature::{wide_name, wide_signature};
-use super::structure_groups::StructureGroups;
 use super::value_reps::{ValueRep, ValueReps};
+use super::widening_plan::WideningPlan;
 use super::{Remark, WidenContext, WidenOptions, Widened, refusal};
 use heddle_analysis::shape::Steps;
 use heddle_analysis::{Cfg, CycleForest, Divergence, DominatorTree, StrideCondition};
@@ -29,17 +27,6 @@ pub(super) type WidenResult<T = ()> = Result<T, Diagnostic>;
 /// Equal values, each with the block from whose start on it is available.
 type AvailableValues = SmallVec<[(Block, Value); 1]>;
 
-/// Results of the analyses and plans that precede emission.
-pub(super) struct WideningPlan<'a> {
-    pub(super) reps: &'a ValueReps,
-    pub(super) objects: &'a PrivateObjects,
-    pub(super) interleave_groups: &'a InterleaveGroups,
-    pub(super) structure_groups: &'a StructureGroups,
-    pub(super) cell_groups: &'a CellGroups,
-    pub(super) tables: &'a LookupTables,
-    pub(super) options: &'a WidenOptions,
-}
-
 /// Emitter of one wide function.
 pub(super) struct Widener<'a> {
     /// Source: the linear function.
@@ -48,12 +35,9 @@ pub(super) struct Widener<'a> {
     pub(super) facts: &'a Divergence,
     pub(super) reps: &'a ValueReps,
     pub(super) objects: &'a PrivateObjects,
-    interleave_groups: &'a InterleaveGroups,
-    structure_groups: &'a StructureGroups,
-    cell_groups: &'a CellGroups,
-    pub(super) tables: &'a LookupTables,
+    pub(super) accesses: &'a AccessPlans,
     pub(super) options: &'a WidenOptions,
-    /// Remarks made during emission.
+    /// Remarks on emitted instructions.
     pub(super) remarks: Vec<Remark>,
     pub(super) brush: [u32; MAX_DIMENSIONS],
     pub(super) lanes: u16,
@@ -90,12 +74,10 @@ impl<'a> Widener<'a> {
     pub(super) fn new(
         old: &'a Function,
         facts: &'a Divergence,
-        plan: WideningPlan<'a>,
-        brush: [u32; MAX_DIMENSIONS],
+        plan: &'a WideningPlan<'a>,
         context: &'a WidenContext<'a>,
     ) -> Widener<'a> {
-        let WideningPlan { reps, objects, interleave_groups, structure_groups, cell_groups, tables, options } =
-            plan;
+        let &WideningPlan { brush, ref reps, ref objects, ref accesses, options } = plan;
         let lanes = brush.iter().product::<u32>() as u16;
         let cfg = Cfg::new(old);
         let signature = wide_signature(&old.signature, old.kind, lanes);
@@ -111,10 +93,7 @@ impl<'a> Widener<'a> {
             facts,
             reps,
             objects,
-            interleave_groups,
-            structure_groups,
-            cell_groups,
-            tables,
+            accesses,
             options,
             remarks: Vec::new(),
             brush,
@@ -168,24 +147,15 @@ impl<'a> Widener<'a> {
         ) {
             self.loaded_rows.clear();
         }
-        if let Some(written) = self.interleaved_access(inst, self.interleave_groups) {
-            return written;
-        }
-        if let Some(written) = self.structure_access(inst, self.structure_groups) {
-            return written;
-        }
-        if let Some(written) = self.cell_access(inst, self.cell_groups) {
-            return written;
+        if let Some((plan, remarks)) = self.accesses.of(inst) {
+            self.remarks.extend_from_slice(remarks);
+            return self.access(inst, plan);
         }
         let op = self.old.inst(inst).op;
         match op {
             Op::Phi => self.begin_phi(inst),
             Op::Br | Op::Ret | Op::Unreachable | Op::Switch => return self.terminator(inst),
             Op::Alloca => self.alloca(inst),
-            Op::Load => return self.load(inst),
-            Op::Store => return self.store(inst),
-            Op::Memcpy | Op::Memmove | Op::Memset => return self.transfer(inst),
-            Op::AtomicRmw | Op::CompareExchange => return self.atomic_update(inst),
             Op::Fence | Op::Barrier => self.synchronize(inst),
             Op::Assume => self.assume(inst),
             Op::Call => return self.call(inst),
@@ -291,10 +261,7 @@ impl<'a> Widener<'a> {
 
     /// Predicate of an instruction; none if all lanes run it.
     pub(super) fn predicate_of(&self, inst: Inst) -> Option<Value> {
-        if self.old.inst(inst).is_total() {
-            return None;
-        }
-        self.old.predicate(self.cursor.block)
+        predicate_of(self.old, inst)
     }
 
     /// Mask of the lanes that run an instruction; none if all do.

@@ -20,8 +20,7 @@ pub(super) struct InstWorklist {
 }
 
 impl InstWorklist {
-    pub(super) fn new(func: &Function) -> InstWorklist {
-        let control = ControlTables::new(func);
+    pub(super) fn new(func: &Function, control: &ControlTables) -> InstWorklist {
         let unreachable = func.blocks().filter(|&block| control.index.number(block).is_none());
         let order: Vec<(Block, Inst)> = control
             .index
