@@ -19,7 +19,7 @@ mod trip_counts;
 mod vectorized_loops;
 
 use crate::brushes::carried_latency;
-use crate::target::{OpTime, TargetInfo};
+use crate::target::{AccessDirection, AccessLanes, OpTime, TargetInfo};
 use crate::timing::{
     CallTimes, ReadyTimes, call_times, has_lane_accesses, is_mask, object_offset, scalar_time, simulate,
     time_of, widest_vector,
@@ -329,13 +329,14 @@ impl<'a> CodeEstimate<'a> {
             let registers = (self.brush.lanes * 32.0 / f64::from(self.target.vector_bits)).ceil().max(1.0);
             return OpTime { busy: (f64::from(time.busy) * registers) as u32, ..time };
         }
-        let (costs, value) = match data.op {
-            Op::MaskedLoad => (self.target.load.masked, self.func.result(inst)),
-            Op::MaskedStore => (self.target.store.masked, data.args.first().copied()),
+        let value = match data.op {
+            Op::MaskedLoad => self.func.result(inst),
+            Op::MaskedStore => data.args.first().copied(),
             _ => return time,
         };
         let ty = value.map_or(Type::I1, |value| self.func.value_type(value));
-        let busy = self.target.cost(costs, u32::from(ty.lanes().unwrap_or(1)), ty.bytes() * 8);
+        let (direction, lanes) = (AccessDirection::of(data.op), u32::from(ty.lanes().unwrap_or(1)));
+        let busy = self.target.contiguous_cost(direction, AccessLanes::Masked, lanes, ty.bytes() * 8 / lanes);
         OpTime { busy: busy.max(time.busy), ..time }
     }
 

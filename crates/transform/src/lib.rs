@@ -28,6 +28,7 @@ pub mod jump_threading;
 pub mod tidy;
 pub mod widen;
 
+mod address_pattern;
 mod edges;
 mod block_copier;
 mod induction;

@@ -27,8 +27,8 @@ use heddle_ir::{Block, Function, Inst, InstData, Op, Value};
 use std::fmt;
 
 use super::FlattenOptions;
+use crate::address_pattern::AddressPattern;
 use crate::fuse::MachineModel;
-use crate::fuse::cost::{AddressPattern, access_pattern};
 
 /// Assumed mean trip count of loops without counts.
 const UNKNOWN_TRIPS: f64 = 8.0;
@@ -283,7 +283,7 @@ fn cost_on(
     };
     let lies = accessed.zip(data.address()).map(|(value, address)| match is_apart && changes(address) {
         true => AddressPattern::Scattered,
-        false => access_pattern(facts, address, func.value_type(value).scalar()),
+        false => AddressPattern::estimated(facts, address, func.value_type(value).scalar()),
     });
     let result = func.result(inst).filter(|&value| is_apart && changes(value));
     let tenths = match (result, data.op.info().effect) {

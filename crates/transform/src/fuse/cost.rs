@@ -1,10 +1,11 @@
 //! Costs of instructions, selects and branches, in tenths of a plain operation.
 
 use heddle_analysis::divergence::Divergence;
-use heddle_analysis::shape::{Geometry, Shape};
+use heddle_analysis::shape::Geometry;
 use heddle_ir::ops::Effect;
-use heddle_ir::{Function, Inst, Op, Scalar, Type, Value};
+use heddle_ir::{Function, Inst, Op, Type};
 
+use crate::address_pattern::AddressPattern;
 use crate::target::{AccessDirection, AccessLanes, TargetInfo};
 
 /// Machine for which costs are estimated.
@@ -20,17 +21,6 @@ impl Default for MachineModel {
     fn default() -> MachineModel {
         MachineModel::Vectors(TargetInfo::default(), 8)
     }
-}
-
-/// Address pattern of an access across lanes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum AddressPattern {
-    /// One address for all lanes.
-    Uniform,
-    /// Consecutive addresses.
-    Contiguous,
-    /// Arbitrary addresses.
-    Scattered,
 }
 
 /// Lanes of a warp.
@@ -162,8 +152,7 @@ impl MachineModel {
                 let bits = ty.scalar().bits().max(8);
                 i64::from(match access_pattern {
                     AddressPattern::Uniform => return PLAIN,
-                    AddressPattern::Contiguous => target.contiguous_cost(direction, active, lanes, bits),
-                    AddressPattern::Scattered => target.scattered_cost(direction, active, lanes, bits),
+                    pattern => pattern.cost(&target, direction, active, lanes, bits),
                 })
             }
         }
@@ -204,15 +193,4 @@ impl MachineModel {
 
 fn is_division(op: Op) -> bool {
     matches!(op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem | Op::Fdiv | Op::Frem | Op::Sqrt | Op::Rsqrt)
-}
-
-/// Returns the address pattern of accesses to this type.
-pub(crate) fn access_pattern(facts: &Divergence, address: Value, scalar: Scalar) -> AddressPattern {
-    match facts.fact(address).shape {
-        shape if shape.is_uniform() => AddressPattern::Uniform,
-        Shape::Strided { strides, .. } if strides.along(0).unsigned_abs() == u64::from(scalar.bytes()) => {
-            AddressPattern::Contiguous
-        }
-        _ => AddressPattern::Scattered,
-    }
 }

@@ -12,9 +12,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::Cell;
 
 use super::align::{AlignmentMatrix, AlignmentStep};
-use super::cost::{AddressPattern, MachineModel, access_pattern};
+use super::cost::MachineModel;
 use super::identity::{MergeOperand, MergedInst, is_mergeable, merge};
 use super::sides::{BranchSide, FusionRefusal, SideElement, SideRegion, UnifiableBranch, straight};
+use crate::address_pattern::AddressPattern;
 use crate::target::AccessDirection;
 
 /// Maximum number of alignments.
@@ -259,8 +260,11 @@ impl BranchPlanner<'_> {
                     _ => func.inst(left).args.first().map(|&value| func.value_type(value)),
                 };
                 let Some(ty) = ty else { return 0 };
-                let access_pattern =
-                    if is_same { access_pattern(facts, x, ty.scalar()) } else { AddressPattern::Scattered };
+                let access_pattern = if is_same {
+                    AddressPattern::estimated(facts, x, ty.scalar())
+                } else {
+                    AddressPattern::Scattered
+                };
                 machine.access(AccessDirection::of(merged.op), ty, access_pattern)
             }
             _ => {
@@ -304,7 +308,7 @@ impl BranchPlanner<'_> {
             _ => None,
         };
         let pattern = data.address().zip(accessed).map(|(address, accessed)| {
-            access_pattern(self.context.facts, address, func.value_type(accessed).scalar())
+            AddressPattern::estimated(self.context.facts, address, func.value_type(accessed).scalar())
         });
         self.context.machine.inst(func, self.context.facts, inst, pattern)
     }
@@ -327,8 +331,9 @@ impl BranchPlanner<'_> {
         }
         let ty = func.value_type(value);
         let cost = |access_pattern| machine.access(AccessDirection::of(data.op), ty, access_pattern);
-        (cost(AddressPattern::Scattered) - cost(access_pattern(self.context.facts, address, ty.scalar())))
-            .max(0)
+        (cost(AddressPattern::Scattered)
+            - cost(AddressPattern::estimated(self.context.facts, address, ty.scalar())))
+        .max(0)
     }
 
     /// Returns the penalty for unmerged divisions by constants that both sides have. After the merged code, LLVM combines them to

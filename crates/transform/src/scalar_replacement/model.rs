@@ -9,8 +9,8 @@ use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::ops::Effect;
 use heddle_ir::{Block, Detail, Function, Inst, Op};
 
+use crate::address_pattern::AddressPattern;
 use crate::fuse::MachineModel;
-use crate::fuse::cost::access_pattern;
 use crate::target::{AccessDirection, AccessLanes};
 
 /// Assumed trip count of loops.
@@ -115,9 +115,9 @@ fn inst_cost(
             let value = if data.op == Op::Load { func.result(inst) } else { data.args.first().copied() };
             let (Some(value), Some(address)) = (value, data.address()) else { return 0.0 };
             let ty = func.value_type(value);
-            let access_pattern = access_pattern(facts, address, ty.scalar());
+            let pattern = AddressPattern::estimated(facts, address, ty.scalar());
             let active = AccessLanes::under(!convergent_blocks.contains(block));
-            machine.access_of(AccessDirection::of(data.op), ty, access_pattern, active)
+            machine.access_of(AccessDirection::of(data.op), ty, pattern, active)
         }
         _ => machine.inst(func, facts, inst, None),
     };

@@ -9,10 +9,11 @@ use super::combined_atomics::{UpdateCombination, combined_update};
 use super::interleave_groups::{self, InterleaveGroup};
 use super::lookup_tables::{LookupTables, TableLookup};
 use super::private_objects::PrivateObjects;
-use super::row_facts::RowFacts;
+use super::row_facts::{RowFacts, RowPattern};
 use super::structure_groups::{self, StructureGroup};
 use super::value_reps::{ValueRep, ValueReps};
 use super::{Remark, RemarkKind, WidenOptions, refusal};
+use crate::address_pattern::AddressPattern;
 use crate::target::{AccessDirection, AccessLanes, TargetInfo};
 use heddle_analysis::shape::Steps;
 use heddle_analysis::{AccessGroups, ControlTables, Divergence, Shape, underlying_object};
@@ -23,55 +24,13 @@ use heddle_ir::words::Flag;
 use heddle_ir::{Diagnostic, Function, Inst, Op, Scalar, Space, Type, Value};
 use rustc_hash::FxHashMap;
 
-/// Pattern of an access's addresses over the lanes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum AccessPattern {
-    /// One address for all lanes.
-    Uniform,
-    /// Contiguous, ascending.
-    Contiguous,
-    /// Contiguous, descending.
-    Reversed,
-    /// Rows of contiguous lanes.
-    Rows,
-    /// Columns of contiguous lanes.
-    Columns,
-    /// One address for each row.
-    RowUniform,
-    /// An address for each lane.
-    Scattered,
-}
-
-impl AccessPattern {
-    /// Cost of an access without rows; none of a pattern by rows or columns, whose cost depends on masks and addresses.
-    pub(super) fn cost(
-        self,
-        target: &TargetInfo,
-        direction: AccessDirection,
-        active: AccessLanes,
-        lanes: u32,
-        element_bits: u32,
-    ) -> Option<u32> {
-        let contiguous = || target.contiguous_cost(direction, active, lanes, element_bits);
-        match self {
-            AccessPattern::Uniform => {
-                Some(target.contiguous_cost(direction, AccessLanes::All, 1, element_bits))
-            }
-            AccessPattern::Contiguous => Some(contiguous()),
-            AccessPattern::Reversed => {
-                Some(contiguous() + target.cost(target.permute, lanes, lanes * element_bits))
-            }
-            AccessPattern::Scattered => Some(target.scattered_cost(direction, active, lanes, element_bits)),
-            AccessPattern::Rows | AccessPattern::Columns | AccessPattern::RowUniform => None,
-        }
-    }
-}
-
 /// Lowering of a memory instruction.
 #[derive(Clone, Debug)]
 pub(super) enum AccessPlan {
     /// By the pattern of its addresses.
-    Pattern(AccessPattern),
+    Addresses(AddressPattern),
+    /// By rows or columns of lanes.
+    Rows(RowPattern),
     /// Emitted with the first load or the last store of its group, which has the group.
     Member,
     /// Contiguous vectors of memory, and permutations.
@@ -264,9 +223,11 @@ impl<'a> AccessPlanner<'a> {
             Op::Load => {
                 let result = self.func.result(inst).expect("a load gives a value");
                 let access = self.lane_access(inst, data.args[0], self.func.value_type(result));
-                match self.pattern(&access, remarks) {
-                    AccessPattern::Scattered => self.scattered_load(&access, tables, remarks),
-                    pattern => AccessPlan::Pattern(pattern),
+                match self.lane_plan(&access, remarks) {
+                    AccessPlan::Addresses(AddressPattern::Scattered) => {
+                        self.scattered_load(&access, tables, remarks)
+                    }
+                    plan => plan,
                 }
             }
             Op::Store => {
@@ -276,9 +237,11 @@ impl<'a> AccessPlanner<'a> {
                     return Ok(Some(AccessPlan::LaneLoop));
                 }
                 let access = self.lane_access(inst, address, self.func.value_type(stored));
-                match self.pattern(&access, remarks) {
-                    AccessPattern::Scattered => self.scattered_store(&access, remarks),
-                    pattern => AccessPlan::Pattern(pattern),
+                match self.lane_plan(&access, remarks) {
+                    AccessPlan::Addresses(AddressPattern::Scattered) => {
+                        self.scattered_store(&access, remarks)
+                    }
+                    plan => plan,
                 }
             }
             Op::AtomicRmw | Op::CompareExchange => {
@@ -304,21 +267,31 @@ impl<'a> AccessPlanner<'a> {
         }
     }
 
-    /// Determines the address pattern of an access.
-    fn pattern(&self, access: &LaneAccess, remarks: &mut Vec<Remark>) -> AccessPattern {
+    /// Plans an access by the pattern of its addresses, or by rows.
+    fn lane_plan(&self, access: &LaneAccess, remarks: &mut Vec<Remark>) -> AccessPlan {
         let size = i64::from(access.scalar.bytes());
         let steps = match (self.reps.of(access.address), self.facts.shape(access.address)) {
             (ValueRep::Scalar(steps), _) => steps,
-            (ValueRep::Vector, _) if self.reps.is_rebased(access.address) => return AccessPattern::Scattered,
+            (ValueRep::Vector, _) if self.reps.is_rebased(access.address) => {
+                return AccessPlan::Addresses(AddressPattern::Scattered);
+            }
             // Shapes hold for active lanes; a total access has all lanes active, lane 0 included.
             (ValueRep::Vector, Shape::Strided { strides, .. }) => strides.all(),
-            (ValueRep::Vector, _) => return self.row_pattern(access, remarks),
+            (ValueRep::Vector, _) => return self.row_plan(access, remarks),
         };
-        match self.reps.lane_step(steps) {
-            _ if steps == Steps::default() => AccessPattern::Uniform,
-            Some(step) if step == size => AccessPattern::Contiguous,
-            Some(step) if step == -size => AccessPattern::Reversed,
-            _ => self.row_pattern(access, remarks),
+        AccessPlan::Addresses(match self.reps.lane_step(steps) {
+            _ if steps == Steps::default() => AddressPattern::Uniform,
+            Some(step) if step == size => AddressPattern::Contiguous,
+            Some(step) if step == -size => AddressPattern::Reversed,
+            _ => return self.row_plan(access, remarks),
+        })
+    }
+
+    /// Plans an access by rows or columns, if that is cheaper than an address for each lane.
+    fn row_plan(&self, access: &LaneAccess, remarks: &mut Vec<Remark>) -> AccessPlan {
+        match self.row_pattern(access, remarks) {
+            Some(pattern) => AccessPlan::Rows(pattern),
+            None => AccessPlan::Addresses(AddressPattern::Scattered),
         }
     }
 
@@ -337,7 +310,7 @@ impl<'a> AccessPlanner<'a> {
         match self.candidate_elements(access, remarks) {
             Some(candidates) => AccessPlan::CandidateElements(candidates),
             None if self.words_pay(access) => AccessPlan::GatherWords,
-            None => AccessPlan::Pattern(AccessPattern::Scattered),
+            None => AccessPlan::Addresses(AddressPattern::Scattered),
         }
     }
 
@@ -345,7 +318,7 @@ impl<'a> AccessPlanner<'a> {
     fn scattered_store(&self, access: &LaneAccess, remarks: &mut Vec<Remark>) -> AccessPlan {
         match self.candidate_elements(access, remarks) {
             Some(candidates) => AccessPlan::CandidateElements(candidates),
-            None => AccessPlan::Pattern(AccessPattern::Scattered),
+            None => AccessPlan::Addresses(AddressPattern::Scattered),
         }
     }
 

@@ -1,9 +1,9 @@
 //! Emits cell groups: loads of cells, under the conditions of their layouts, and a permutation for each member.
 
-use super::access_plan::AccessPattern;
 use super::cell_groups::CellGroup;
 use super::cell_layouts::CellLayout;
 use super::widener::Widener;
+use crate::address_pattern::AddressPattern;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Constant, Op, Scalar, Type, Value};
@@ -23,7 +23,7 @@ impl Widener<'_> {
     pub(super) fn cell_access(&mut self, group: &CellGroup) {
         self.merge_origins(group.members.iter().copied());
         let scattered = |widener: &mut Self| {
-            let loaded = widener.access_by(group.members[0], AccessPattern::Scattered, &[]);
+            let loaded = widener.access_by(group.members[0], AddressPattern::Scattered, &[]);
             loaded.into_iter().collect()
         };
         let loaded = match self.without_origin(|widener| widener.has_constant_distances(group)) {

@@ -18,10 +18,11 @@
 //!
 //! The target's costs decide whether a group pays.
 
-use super::access_plan::{AccessPattern, AccessPlan, AccessPlanner, AccessPlans};
+use super::access_plan::{AccessPlan, AccessPlanner, AccessPlans};
 use super::interleaving::InterleaveLayout;
 use super::value_reps::{ValueRep, ValueReps};
 use super::{Remark, RemarkKind, VersioningPolicy, WidenOptions};
+use crate::address_pattern::AddressPattern;
 use crate::target::{AccessDirection, AccessLanes};
 use heddle_analysis::{AccessGroups, StrideCondition, underlying_object};
 use heddle_ir::diagnostic::AccessLowering;
@@ -65,12 +66,12 @@ impl InterleaveGroup {
     }
 
     /// Pattern of the addresses, if lanes are at one address or next to each other.
-    pub(super) fn pattern(&self) -> Option<AccessPattern> {
+    pub(super) fn pattern(&self) -> Option<AddressPattern> {
         let size = i64::from(self.scalar.bytes());
         match self.stride {
-            0 => Some(AccessPattern::Uniform),
-            stride if stride == size => Some(AccessPattern::Contiguous),
-            stride if stride == -size => Some(AccessPattern::Reversed),
+            0 => Some(AddressPattern::Uniform),
+            stride if stride == size => Some(AddressPattern::Contiguous),
+            stride if stride == -size => Some(AddressPattern::Reversed),
             _ => None,
         }
     }
@@ -173,7 +174,7 @@ impl InterleaveGroup {
             stride => format!("in whole vectors by {stride} bytes"),
         };
         let active = AccessLanes::under(is_masked);
-        let known = self.pattern().and_then(|pattern| pattern.cost(target, direction, active, lanes, bits));
+        let known = self.pattern().map(|pattern| pattern.cost(target, direction, active, lanes, bits));
         let mut together = known.unwrap_or_else(|| self.interleaved_cost(planner, is_masked));
         if self.has_versions() {
             together += target.branch;

@@ -9,9 +9,9 @@
 //! early instead. A gap is shorter than a page, with accessed elements on both sides. Objects are at least 4096 bytes
 //! apart (docs/ir.md), so the gap is in the same object, and no machine can protect it separately.
 
-use super::access_plan::AccessPattern;
 use super::interleave_groups::InterleaveGroup;
 use super::widener::Widener;
+use crate::address_pattern::AddressPattern;
 use crate::target::AccessDirection;
 use heddle_analysis::Shape;
 use heddle_ir::inst::{Detail, InstData};
@@ -242,7 +242,7 @@ impl Widener<'_> {
             let holds = self.emit_conditions(&group.conditions);
             let scattered = |widener: &mut Self| {
                 let inst = group.members[0].inst;
-                widener.access_by(inst, AccessPattern::Scattered, &[]).into_iter().collect()
+                widener.access_by(inst, AddressPattern::Scattered, &[]).into_iter().collect()
             };
             self.emit_if_else(holds, |widener| widener.grouped(group), scattered)
         } else {

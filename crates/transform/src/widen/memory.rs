@@ -1,8 +1,9 @@
 //! Emits memory instructions by their plans.
 
-use super::access_plan::{AccessPattern, AccessPlan};
+use super::access_plan::AccessPlan;
 use super::value_reps::ValueRep;
 use super::widener::{WidenResult, Widener};
+use crate::address_pattern::AddressPattern;
 use crate::target::VectorCost;
 use heddle_analysis::shape::Steps;
 use heddle_analysis::{Shape, StrideCondition};
@@ -17,11 +18,12 @@ impl Widener<'_> {
             AccessPlan::InterleaveGroup(group) => self.interleaved_access(group),
             AccessPlan::StructureGroup(group) => self.structure_access(group),
             AccessPlan::CellGroup(group) => self.cell_access(group),
-            &AccessPlan::Pattern(pattern) => {
+            &AccessPlan::Addresses(pattern) => {
                 if let Some(loaded) = self.access_by(inst, pattern, &[]) {
                     self.define(inst, loaded);
                 }
             }
+            &AccessPlan::Rows(pattern) => self.access_rows(inst, pattern),
             AccessPlan::LookupTable(lookup) => {
                 let loaded = self.load_from_table(inst, lookup);
                 self.define(inst, loaded);
@@ -50,7 +52,7 @@ impl Widener<'_> {
     pub(super) fn access_by(
         &mut self,
         inst: Inst,
-        pattern: AccessPattern,
+        pattern: AddressPattern,
         conditions: &[StrideCondition],
     ) -> Option<Value> {
         if self.old.inst(inst).op == Op::Store {
@@ -83,7 +85,7 @@ impl Widener<'_> {
     }
 
     /// Emits a load with this pattern.
-    fn load_by(&mut self, inst: Inst, pattern: AccessPattern, conditions: &[StrideCondition]) -> Value {
+    fn load_by(&mut self, inst: Inst, pattern: AddressPattern, conditions: &[StrideCondition]) -> Value {
         let mut data = self.old.inst(inst).clone();
         let result = self.old.result(inst).expect("a load gives a value");
         let ty = self.old.value_type(result);
@@ -91,7 +93,7 @@ impl Widener<'_> {
         let access = data.access().copied().unwrap_or(Access::aligned(1));
         let (wide, size) = (self.wide_type(ty), i64::from(ty.bytes()));
         match pattern {
-            AccessPattern::Uniform => {
+            AddressPattern::Uniform => {
                 data.args[0] = self.shared_address(inst, address, conditions);
                 data.detail = Detail::Access(self.wide_access(access, access.align));
                 let any = self.any_active_lane(inst);
@@ -101,14 +103,14 @@ impl Widener<'_> {
                     ValueRep::Scalar(_) => value,
                 }
             }
-            AccessPattern::Contiguous => {
+            AddressPattern::Contiguous => {
                 let pointer = self.lane_0_address(inst, address, size, conditions);
                 data.detail =
                     Detail::Access(self.wide_access(access, self.lane_0_align(&access, address, ty)));
                 let mask = self.mask(inst);
                 self.load_vector(data, pointer, mask, wide)
             }
-            AccessPattern::Reversed => {
+            AddressPattern::Reversed => {
                 let pointer = self.lane_0_address(inst, address, -size, conditions);
                 let lowest = self.lowest_address(pointer, ty);
                 data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
@@ -116,22 +118,7 @@ impl Widener<'_> {
                 let loaded = self.load_vector(data, lowest, mask, wide);
                 self.reverse(loaded)
             }
-            AccessPattern::Rows => {
-                let starts = self.row_starts(inst, address, size);
-                data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
-                self.load_rows(inst, &data, &starts, ty.scalar())
-            }
-            AccessPattern::Columns => {
-                let starts = self.column_starts(address);
-                data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
-                self.load_columns(&data, &starts, ty.scalar())
-            }
-            AccessPattern::RowUniform => {
-                let starts = self.row_starts(inst, address, 0);
-                data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
-                self.spread_rows(inst, &data, &starts, ty.scalar())
-            }
-            AccessPattern::Scattered => {
+            AddressPattern::Scattered => {
                 data.op = Op::Gather;
                 let align = self.lane_align(&access, address, ty);
                 data.detail = Detail::Access(self.wide_access(access, align));
@@ -161,14 +148,14 @@ impl Widener<'_> {
     }
 
     /// Emits a store with this pattern.
-    fn store_by(&mut self, inst: Inst, pattern: AccessPattern, conditions: &[StrideCondition]) {
+    fn store_by(&mut self, inst: Inst, pattern: AddressPattern, conditions: &[StrideCondition]) {
         let mut data = self.old.inst(inst).clone();
         let [stored, address] = [data.args[0], data.args[1]];
         let ty = self.old.value_type(stored);
         let size = i64::from(ty.bytes());
         let access = data.access().copied().unwrap_or(Access::aligned(1));
         match pattern {
-            AccessPattern::Uniform => {
+            AddressPattern::Uniform => {
                 let pointer = self.shared_address(inst, address, conditions);
                 // The highest active lane stores last.
                 let value = match self.reps.is_uniform(stored) {
@@ -188,7 +175,7 @@ impl Widener<'_> {
                     Vec::new()
                 });
             }
-            AccessPattern::Contiguous => {
+            AddressPattern::Contiguous => {
                 let pointer = self.lane_0_address(inst, address, size, conditions);
                 data.detail =
                     Detail::Access(self.wide_access(access, self.lane_0_align(&access, address, ty)));
@@ -196,7 +183,7 @@ impl Widener<'_> {
                 let mask = self.mask(inst);
                 self.store_vector(data, value, pointer, mask);
             }
-            AccessPattern::Reversed => {
+            AddressPattern::Reversed => {
                 let pointer = self.lane_0_address(inst, address, -size, conditions);
                 let lowest = self.lowest_address(pointer, ty);
                 data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
@@ -205,19 +192,7 @@ impl Widener<'_> {
                 let mask = self.mask(inst).map(|mask| self.reverse(mask));
                 self.store_vector(data, value, lowest, mask);
             }
-            AccessPattern::Rows => {
-                let starts = self.row_starts(inst, address, size);
-                data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
-                let value = self.vector(stored);
-                self.store_rows(inst, &data, &starts, value);
-            }
-            AccessPattern::Columns => {
-                let starts = self.column_starts(address);
-                data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
-                let value = self.vector(stored);
-                self.store_columns(&data, &starts, value);
-            }
-            AccessPattern::RowUniform | AccessPattern::Scattered => {
+            AddressPattern::Scattered => {
                 data.op = Op::Scatter;
                 let align = self.lane_align(&access, address, ty);
                 data.detail = Detail::Access(self.wide_access(access, align));
@@ -422,7 +397,7 @@ impl Widener<'_> {
 }
 
 /// Largest power of two that divides the element size.
-fn natural_align(ty: Type) -> u32 {
+pub(super) fn natural_align(ty: Type) -> u32 {
     let bytes = ty.scalar().bytes();
     1 << bytes.trailing_zeros()
 }

@@ -3,7 +3,7 @@
 //! The step within a row is computed from the defining operations, since the distance between rows may be unknown:
 //! `y * width` is uniform in a row for any `width`. The result holds for active lanes.
 
-use super::access_plan::{AccessPattern, AccessPlanner, LaneAccess, predicate_of};
+use super::access_plan::{AccessPlanner, LaneAccess, predicate_of};
 use super::value_reps::{ValueRep, ValueReps};
 use super::{Remark, RemarkKind};
 use crate::target::{AccessDirection, AccessLanes, TargetInfo};
@@ -98,6 +98,17 @@ impl RowExtents {
             false => self.count.saturating_sub(target.registers_of(row_bits * self.count)),
         }
     }
+}
+
+/// Accesses that together make one of all lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum RowPattern {
+    /// Rows of contiguous lanes.
+    Rows,
+    /// Columns of contiguous lanes.
+    Columns,
+    /// Loads of one element for each row.
+    Uniform,
 }
 
 /// Rows of the lanes of a function.
@@ -228,18 +239,17 @@ impl RowFacts<'_> {
 
 impl AccessPlanner<'_> {
     /// Pattern of an access by rows or columns, if that is cheaper than an address for each lane.
-    pub(super) fn row_pattern(&self, access: &LaneAccess, remarks: &mut Vec<Remark>) -> AccessPattern {
+    pub(super) fn row_pattern(&self, access: &LaneAccess, remarks: &mut Vec<Remark>) -> Option<RowPattern> {
         let RowExtents { length, count, .. } = self.rows().extents();
         if length < 2 || count < 2 || access.scalar == Scalar::I1 {
-            return AccessPattern::Scattered;
+            return None;
         }
         let size = i64::from(access.scalar.bytes());
-        let pays = match self.rows().step(access.address, StepFacts::Shapes, MAX_DEPTH) {
-            Some(0) => self.row_uniform_pays(access, remarks).then_some(AccessPattern::RowUniform),
-            Some(step) if step == size => self.rows_pay(access, remarks).then_some(AccessPattern::Rows),
-            _ => self.columns_pay(access, remarks).then_some(AccessPattern::Columns),
-        };
-        pays.unwrap_or(AccessPattern::Scattered)
+        match self.rows().step(access.address, StepFacts::Shapes, MAX_DEPTH) {
+            Some(0) => self.row_uniform_pays(access, remarks).then_some(RowPattern::Uniform),
+            Some(step) if step == size => self.rows_pay(access, remarks).then_some(RowPattern::Rows),
+            _ => self.columns_pay(access, remarks).then_some(RowPattern::Columns),
+        }
     }
 
     /// True if contiguous rows are cheaper than an address for each lane; adds a remark with the costs.

@@ -9,14 +9,50 @@
 //!
 //! Rows are stored in ascending order, like lanes. `row_facts` decides which accesses are made by rows.
 
-use super::row_facts::{RowExtents, RowFacts};
+use super::memory::natural_align;
+use super::row_facts::{RowExtents, RowFacts, RowPattern};
 use super::single_lane::LanePosition;
 use super::value_reps::ValueRep;
 use super::widener::Widener;
-use heddle_ir::inst::{Args, Detail, InstData};
+use heddle_ir::inst::{Access, Args, Detail, InstData};
 use heddle_ir::{Inst, Op, Scalar, Type, Value};
 
 impl Widener<'_> {
+    /// Emits an access by rows or columns.
+    pub(super) fn access_rows(&mut self, inst: Inst, pattern: RowPattern) {
+        let mut data = self.old.inst(inst).clone();
+        let (stored, address) = match data.op {
+            Op::Store => (Some(data.args[0]), data.args[1]),
+            _ => (None, data.args[0]),
+        };
+        let accessed = stored.or(self.old.result(inst)).expect("a load gives a value");
+        let ty = self.old.value_type(accessed);
+        let (scalar, size) = (ty.scalar(), i64::from(ty.bytes()));
+        let extents = self.row_extents();
+        let starts: Vec<Value> = match pattern {
+            RowPattern::Rows => {
+                (0..extents.count).map(|row| self.row_start(inst, address, row, size)).collect()
+            }
+            RowPattern::Uniform => {
+                (0..extents.count).map(|row| self.row_start(inst, address, row, 0)).collect()
+            }
+            RowPattern::Columns => {
+                (0..extents.length).map(|column| self.lane_start(address, column)).collect()
+            }
+        };
+        let access = data.access().copied().unwrap_or(Access::aligned(1));
+        data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
+        let stored = stored.map(|stored| self.vector(stored));
+        let loaded = match (pattern, stored) {
+            (RowPattern::Rows, Some(value)) => return self.store_rows(inst, &data, &starts, value),
+            (RowPattern::Columns, Some(value)) => return self.store_columns(&data, &starts, value),
+            (RowPattern::Rows, None) => self.load_rows(inst, &data, &starts, scalar),
+            (RowPattern::Columns, None) => self.load_columns(&data, &starts, scalar),
+            (RowPattern::Uniform, _) => self.spread_rows(inst, &data, &starts, scalar),
+        };
+        self.define(inst, loaded);
+    }
+
     /// Permutation from concatenated columns to lane order.
     fn transposed_order(&self) -> Box<[u16]> {
         let [count, length, ..] = self.brush;
@@ -24,7 +60,7 @@ impl Widener<'_> {
     }
 
     /// Loads columns and transposes them.
-    pub(super) fn load_columns(&mut self, data: &InstData, starts: &[Value], scalar: Scalar) -> Value {
+    fn load_columns(&mut self, data: &InstData, starts: &[Value], scalar: Scalar) -> Value {
         let ty = Type::Vector(scalar, self.brush[1] as u16);
         let parts = starts.iter().map(|&start| self.load_vector(data.clone(), start, None, ty)).collect();
         let joined = self.join_parts(parts, self.brush[1] as u16, scalar);
@@ -34,7 +70,7 @@ impl Widener<'_> {
     }
 
     /// Transposes lanes and stores columns.
-    pub(super) fn store_columns(&mut self, data: &InstData, starts: &[Value], value: Value) {
+    fn store_columns(&mut self, data: &InstData, starts: &[Value], value: Value) {
         let length = self.brush[1] as u16;
         let order = self.transposed_order();
         let mut lanes = vec![0; order.len()];
@@ -54,16 +90,6 @@ impl Widener<'_> {
 
     pub(super) fn row_facts(&self) -> RowFacts<'_> {
         RowFacts { func: self.old, facts: self.facts, reps: self.reps, brush: self.brush }
-    }
-
-    /// Address of the first lane of each row, in which lanes are this many bytes apart.
-    pub(super) fn row_starts(&mut self, inst: Inst, address: Value, size: i64) -> Vec<Value> {
-        (0..self.row_extents().count).map(|row| self.row_start(inst, address, row, size)).collect()
-    }
-
-    /// Address of the first lane of each column.
-    pub(super) fn column_starts(&mut self, address: Value) -> Vec<Value> {
-        (0..self.row_extents().length).map(|column| self.lane_start(address, column)).collect()
     }
 
     /// Address of a row's first lane.
@@ -118,13 +144,7 @@ impl Widener<'_> {
     }
 
     /// Loads and concatenates rows.
-    pub(super) fn load_rows(
-        &mut self,
-        inst: Inst,
-        data: &InstData,
-        starts: &[Value],
-        scalar: Scalar,
-    ) -> Value {
+    fn load_rows(&mut self, inst: Inst, data: &InstData, starts: &[Value], scalar: Scalar) -> Value {
         let length = self.row_extents().length as u16;
         let ty = Type::Vector(scalar, length);
         let mut parts: Vec<Value> = Vec::with_capacity(starts.len());
@@ -136,13 +156,7 @@ impl Widener<'_> {
     }
 
     /// Loads a scalar for each row, splats and concatenates.
-    pub(super) fn spread_rows(
-        &mut self,
-        inst: Inst,
-        data: &InstData,
-        starts: &[Value],
-        scalar: Scalar,
-    ) -> Value {
+    fn spread_rows(&mut self, inst: Inst, data: &InstData, starts: &[Value], scalar: Scalar) -> Value {
         let ty = Type::Vector(scalar, self.row_extents().length as u16);
         let any = self.any_active_lane(inst);
         let loaded = self.emit_if(any, |widener| {
@@ -195,7 +209,7 @@ impl Widener<'_> {
     }
 
     /// Stores rows, in ascending order.
-    pub(super) fn store_rows(&mut self, inst: Inst, data: &InstData, starts: &[Value], value: Value) {
+    fn store_rows(&mut self, inst: Inst, data: &InstData, starts: &[Value], value: Value) {
         for (row, &start) in (0..).zip(starts) {
             let part = self.row_of(value, row);
             let mask = self.row_mask(inst, row);

@@ -1,10 +1,10 @@
 //! Emits structure groups: an access for each lane, concatenated or taken apart.
 
-use super::access_plan::AccessPattern;
 use super::interleave_groups::GroupMember;
 use super::structure_groups::StructureGroup;
 use super::value_reps::ValueRep;
 use super::widener::Widener;
+use crate::address_pattern::AddressPattern;
 use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::{Constant, Op, Scalar, Type, Value};
 
@@ -52,7 +52,7 @@ impl Widener<'_> {
     /// Accesses the members with an address for each lane; returns the loaded values.
     fn access_fields(&mut self, group: &StructureGroup) -> Vec<Value> {
         let insts = group.members.iter().map(|member| member.inst);
-        insts.filter_map(|inst| self.access_by(inst, AccessPattern::Scattered, &[])).collect()
+        insts.filter_map(|inst| self.access_by(inst, AddressPattern::Scattered, &[])).collect()
     }
 
     /// Accesses the structures of the lanes that a mask selects; returns the loaded values.
