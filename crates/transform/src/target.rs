@@ -426,6 +426,12 @@ impl TargetInfo {
         self.cost(cost, lanes, lanes * element_bits)
     }
 
+    /// True if a masked store of a vector costs more than a branch and twice a whole one, so that its mask is worth a test.
+    pub fn tests_store_masks(&self, lanes: u32, element_bits: u32) -> bool {
+        let cost = |active| self.contiguous_cost(AccessDirection::Store, active, lanes, element_bits);
+        cost(AccessLanes::Masked) > self.branch + 2 * cost(AccessLanes::All)
+    }
+
     /// Cost of an access with an address for each lane. No machine gathers or scatters elements of less than 32 bits: their lanes
     /// are accessed one after the other, under a mask behind branches.
     pub fn scattered_cost(

@@ -99,11 +99,15 @@ impl AccessPlans {
         Ok(plans)
     }
 
-    /// Adds a group that is emitted at one of its members.
-    pub(super) fn add_group(&mut self, members: impl Iterator<Item = Inst>, at: Inst, plan: AccessPlan) {
+    /// Adds a group with its members in block order: loads are emitted at the first one, stores at the last one.
+    pub(super) fn add_group(&mut self, members: &[Inst], direction: AccessDirection, plan: AccessPlan) {
         let planned = |plan| PlannedAccess { plan, remarks: Vec::new() };
-        self.planned.extend(members.map(|member| (member, planned(AccessPlan::Member))));
-        self.planned.insert(at, planned(plan));
+        self.planned.extend(members.iter().map(|&member| (member, planned(AccessPlan::Member))));
+        let at = match direction {
+            AccessDirection::Load => members.first(),
+            AccessDirection::Store => members.last(),
+        };
+        self.planned.extend(at.map(|&member| (member, planned(plan))));
     }
 
     /// True if an access has a plan already.
@@ -398,4 +402,60 @@ pub(super) fn gathers_words(
 ) -> bool {
     let is_narrow = matches!(scalar, Scalar::I8 | Scalar::I16 | Scalar::F16 | Scalar::BF16);
     is_narrow && target.vector_bits >= 512 && objects.is_interleaved(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::widen::WidenContext;
+    use crate::widen::widening_plan::WideningPlan;
+    use heddle_analysis::shape::Geometry;
+    use heddle_analysis::{Activation, InitialShapes, divergence};
+    use heddle_ir::text::parse_module;
+
+    /// Plans of the memory instructions of a function in 8 lanes, in block order, without the data of groups.
+    fn plans(text: &str) -> Vec<String> {
+        let module = parse_module(text).expect("it is well-formed");
+        let func = &module.functions[0];
+        let control = ControlTables::new(func);
+        let initial = InitialShapes::declared(func, Geometry::brush(&[8])).with_entry(Activation::Full);
+        let facts = divergence(func, &control, &initial);
+        let groups = AccessGroups::new(func, &control, &facts, &initial.geometry);
+        let context = WidenContext {
+            defined: Default::default(),
+            is_region: false,
+            vector_variants: Default::default(),
+            keep_lane_loops: None,
+        };
+        let options = WidenOptions::default();
+        let plan = WideningPlan::new(func, &facts, &groups, [8, 1, 1, 1], &context, &options);
+        let plan = plan.expect("nothing is refused");
+        let describe = |inst: Inst| match plan.accesses.of(inst)?.0 {
+            AccessPlan::InterleaveGroup(group) => Some(format!("InterleaveGroup({})", group.members.len())),
+            plan => Some(format!("{plan:?}")),
+        };
+        func.blocks().flat_map(|block| func.block_insts(block)).filter_map(describe).collect()
+    }
+
+    #[test]
+    fn accesses_are_planned_by_the_pattern_of_their_addresses() {
+        let text = "func @f(v0: ptr(global) uniform, v1: ptr(global) varying) {\nblock0:\n  v2 = lane i64\n  v3 = shl v2, 2\n  \
+                    v4 = ptradd v0, v3\n  v5 = load i32, v4\n  v6 = load i32, v0\n  v7 = sub 12, v3\n  v8 = ptradd v0, v7\n  \
+                    store v5, v8\n  v9 = load i32, v1\n  v10 = load volatile i32, v4\n  ret\n}\n";
+        let expected = [
+            "Addresses(Contiguous)",
+            "Addresses(Uniform)",
+            "Addresses(Reversed)",
+            "Addresses(Scattered)",
+            "LaneLoop",
+        ];
+        assert_eq!(plans(text), expected);
+    }
+
+    #[test]
+    fn the_first_load_of_a_group_has_its_plan() {
+        let text = "func @f(v0: ptr(global) uniform) {\nblock0:\n  v1 = lane i64\n  v2 = shl v1, 3\n  v3 = ptradd v0, v2\n  \
+                    v4 = load i32, v3\n  v5 = ptradd v3, i64 4\n  v6 = load i32, v5\n  ret\n}\n";
+        assert_eq!(plans(text), ["InterleaveGroup(2)", "Member"]);
+    }
 }

@@ -100,7 +100,8 @@ fn close(planner: &AccessPlanner<'_>, all: &[CellLoad], plans: &mut AccessPlans,
     if lowering.is_chosen {
         let first = group.members[0];
         remarks.push(planner.remark(first, group.address, RemarkKind::Cells, lowering));
-        plans.add_group(group.members.clone().into_iter(), first, AccessPlan::CellGroup(group));
+        let members = group.members.clone();
+        plans.add_group(&members, AccessDirection::Load, AccessPlan::CellGroup(group));
     }
 }
 

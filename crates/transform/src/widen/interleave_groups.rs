@@ -152,9 +152,8 @@ pub(super) fn find_groups(
             let kind = if group.has_versions() { RemarkKind::Versioned } else { RemarkKind::Interleaved };
             remarks.push(planner.remark(inst, address, kind, lowering));
             if is_chosen {
-                let insts: SmallVec<[Inst; 4]> = group.members.iter().map(|member| member.inst).collect();
-                let at = if group.direction.is_store() { insts[insts.len() - 1] } else { insts[0] };
-                plans.add_group(insts.into_iter(), at, AccessPlan::InterleaveGroup(group));
+                let members: SmallVec<[Inst; 4]> = group.members.iter().map(|member| member.inst).collect();
+                plans.add_group(&members, group.direction, AccessPlan::InterleaveGroup(group));
             }
         }
     }

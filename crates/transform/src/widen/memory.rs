@@ -4,7 +4,6 @@ use super::access_plan::AccessPlan;
 use super::value_reps::ValueRep;
 use super::widener::{WidenResult, Widener};
 use crate::address_pattern::AddressPattern;
-use crate::target::VectorCost;
 use heddle_analysis::shape::Steps;
 use heddle_analysis::{Shape, StrideCondition};
 use heddle_ir::inst::{Access, Detail, InstData};
@@ -221,7 +220,9 @@ impl Widener<'_> {
         let mut masked = data.clone();
         masked.op = Op::MaskedStore;
         masked.args.push(mask);
-        if !self.checks_mask_of_store(value) {
+        let ty = self.new.value_type(value);
+        let lanes = u32::from(ty.lanes().unwrap_or(1));
+        if !self.options.target.tests_store_masks(lanes, ty.bytes() * 8 / lanes) {
             self.insert(masked, None);
             return;
         }
@@ -237,13 +238,6 @@ impl Widener<'_> {
                 Vec::new()
             },
         );
-    }
-
-    /// True if a masked store of a vector costs more than a branch and twice a whole one.
-    fn checks_mask_of_store(&self, value: Value) -> bool {
-        let (ty, target) = (self.new.value_type(value), &self.options.target);
-        let cost = |of: VectorCost| target.cost(of, u32::from(ty.lanes().unwrap_or(1)), ty.bytes() * 8);
-        cost(target.store.masked) > target.branch + 2 * cost(target.store.whole)
     }
 
     /// Emits a copy or fill once for all lanes.

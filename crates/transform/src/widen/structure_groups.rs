@@ -162,9 +162,8 @@ fn close(planner: &AccessPlanner<'_>, all: &OpenFields, plans: &mut AccessPlans,
     let pays = lowering.is_chosen;
     remarks.push(planner.remark(first.inst, first.address, RemarkKind::Structures, lowering));
     if pays {
-        let insts: SmallVec<[Inst; 4]> = group.members.iter().map(|member| member.inst).collect();
-        let at = if group.direction.is_store() { insts[insts.len() - 1] } else { insts[0] };
-        plans.add_group(insts.into_iter(), at, AccessPlan::StructureGroup(group));
+        let members: SmallVec<[Inst; 4]> = group.members.iter().map(|member| member.inst).collect();
+        plans.add_group(&members, group.direction, AccessPlan::StructureGroup(group));
     }
 }
 
