@@ -46,6 +46,12 @@ pub(crate) fn add_incoming(func: &mut Function, phi: Inst, from: Block, value: V
     }
 }
 
+/// Appends the latch's edge to a header φ, which was made before the loop's body.
+pub(crate) fn set_latch_value(func: &mut Function, phi: Value, latch: Block, next: Value) {
+    let phi = func.def_inst(phi).expect("a header φ gives the value");
+    add_incoming(func, phi, latch, next);
+}
+
 /// Replaces φ predecessors of `target`: each listed block by the blocks in its list, which supply the same value. An
 /// empty list removes the predecessor.
 pub(crate) fn replace_predecessors(

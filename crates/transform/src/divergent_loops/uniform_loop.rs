@@ -29,7 +29,7 @@ use super::LoopMembership;
 use super::exits::{LoopExit, UniformLoopPlan};
 use super::rejoin::Rejoin;
 use super::trackers::{LiveOut, TakenExit, Tracker, Trackers};
-use crate::edges::{append_jump, phis, replace_predecessors, retarget, set_incoming};
+use crate::edges::{append_jump, phis, replace_predecessors, retarget, set_incoming, set_latch_value};
 
 /// New blocks of a loop.
 #[derive(Debug)]
@@ -301,7 +301,7 @@ impl HeaderUpdates<'_> {
                 true => stays,
                 false => append_phi(func, blocks.latch, ty, &incoming, None),
             };
-            add_latch_edge(func, header, blocks.latch, update);
+            set_latch_value(func, header, blocks.latch, update);
         };
         let [yes, no] = [true, false].map(|value| func.make_bool(value));
         let stays = if are_together { state.live } else { yes };
@@ -371,13 +371,6 @@ fn move_header_phis(
         set_incoming(func, phi, incoming);
     }
     carried_values
-}
-
-/// Adds the edge from L to a φ of NewH.
-fn add_latch_edge(func: &mut Function, header: Value, latch: Block, update: Value) {
-    let phi = func.def_inst(header).expect("a φ of the header");
-    let incoming: Vec<(Block, Value)> = func.inst(phi).incoming().chain([(latch, update)]).collect();
-    set_incoming(func, phi, incoming);
 }
 
 /// Connects the blocks in and around the loop, except for the branches at each J and after Disp.

@@ -7,6 +7,7 @@ use super::launch_params::{
 use super::region::{KernelRegion, NO_SUCCESSOR, WAIT_APART};
 use super::spill_slots::SpillPlan;
 use super::{KernelOptions, WorkItemLayout};
+use crate::edges::set_latch_value;
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::function::{MetadataKind, OriginData};
 use heddle_ir::inst::{Detail, InstData, LaunchDetail, SwitchDetail};
@@ -294,7 +295,7 @@ impl GroupFunctionBuilder<'_> {
         let next = self.sum(number, one);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, count);
         self.branch_back(goes_on, header, after, has_loops);
-        self.set_latch_value(number, latch, next);
+        set_latch_value(self.builder.func, number, latch, next);
         self.builder.set_insert_point(InsertPoint::End(after));
     }
 
@@ -306,12 +307,6 @@ impl GroupFunctionBuilder<'_> {
             self.builder.func.inst_mut(inst).origin =
                 self.builder.func.make_origin(OriginData { loc: None, tags });
         }
-    }
-
-    /// Adds the latch edge of a header φ.
-    fn set_latch_value(&mut self, phi: Value, latch: Block, next: Value) {
-        let inst = self.builder.func.def_inst(phi).expect("a φ defines its value");
-        crate::edges::add_incoming(self.builder.func, inst, latch, next);
     }
 
     /// Launches a region for the brushes of a row: whole brushes first, then a partial one under a mask.
@@ -344,7 +339,7 @@ impl GroupFunctionBuilder<'_> {
         let next = self.sum(first, width);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, whole);
         self.branch_back(goes_on, header, tail_check, region.has_loops);
-        self.set_latch_value(first, header, next);
+        set_latch_value(self.builder.func, first, header, next);
 
         self.builder.set_insert_point(InsertPoint::End(tail_check));
         let has_rest = self.builder.icmp(IntPredicate::Ne, rest, zero);
@@ -402,7 +397,7 @@ impl GroupFunctionBuilder<'_> {
         let next = self.sum(first, width);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, whole);
         self.branch_back(goes_on, header, tail_check, region.has_loops);
-        self.set_latch_value(first, header, next);
+        set_latch_value(self.builder.func, first, header, next);
 
         self.builder.set_insert_point(InsertPoint::End(tail_check));
         let has_rest = self.builder.icmp(IntPredicate::Ult, whole, sizes[0]);
@@ -423,7 +418,7 @@ impl GroupFunctionBuilder<'_> {
         let next = self.sum(first, width);
         let goes_on = self.builder.icmp(IntPredicate::Ult, next, sizes[0]);
         self.branch_back(goes_on, tail, after, region.has_loops);
-        self.set_latch_value(first, tail, next);
+        set_latch_value(self.builder.func, first, tail, next);
         self.builder.set_insert_point(InsertPoint::End(after));
     }
 

@@ -27,7 +27,7 @@ mod refill;
 mod refusal;
 
 use crate::block_copier::BlockCopier;
-use crate::edges::{phis, set_incoming};
+use crate::edges::{phis, set_incoming, set_latch_value};
 use crate::induction::{
     InductionVariable, LoopCounter, find_counter, find_induction, is_invariant, resize, trip_count,
 };
@@ -355,8 +355,7 @@ impl<'f> LoopSpreader<'f> {
         builder.func.remove_inst(at_end);
         builder.set_insert_point(InsertPoint::End(latch));
         builder.branch(continues_iteration, header, full_exit);
-        let brush_phi = self.func.def_inst(brush).expect("a φ defines it");
-        set_incoming(self.func, brush_phi, [(full_preheader, zero), (latch, next_brush)]);
+        set_latch_value(self.func, brush, latch, next_brush);
         for ((header_phi, &entry_values), &next) in
             self.marked.header_phis.iter().zip(&entry_values).zip(&back_edge_values)
         {

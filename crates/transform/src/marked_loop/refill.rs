@@ -33,7 +33,7 @@ use super::pointers::declare_loaded_pointers;
 use super::{HeaderPhiKind, LoopLiveOut, LoopPromises, LoopSpreader, SpreadableLoop};
 use super::{find_live_outs, find_outermost_loop, query, spread_loop};
 use crate::cfg_analyses::CfgAnalyses;
-use crate::edges::{append_jump, phis, retarget, set_incoming};
+use crate::edges::{append_jump, phis, retarget, set_incoming, set_latch_value};
 use crate::induction::{LoopCounter, trip_count};
 use crate::ssa_repair::{SsaRepair, find_broken_uses};
 use heddle_analysis::shape::{Activation, Geometry};
@@ -188,29 +188,28 @@ struct StateCarrier {
 }
 
 impl StateCarrier {
-    /// Creates φs for a value at the start and at the end of an iteration. Entering lanes bring `first`. Lanes that have left keep their
-    /// value if `is_kept`.
+    /// Creates φs for a value at the start and at the end of an iteration. Entering lanes bring `first`. Lanes that have left have `outside`,
+    /// or keep their value.
     fn carry(
         &self,
         func: &mut Function,
         ty: Type,
         first: Value,
-        is_kept: bool,
+        outside: Option<Value>,
         next: Option<Value>,
         leaving: &dyn Fn(usize) -> Option<Value>,
     ) -> [Value; 2] {
         let none = func.make_poison(ty);
         let mut builder = Builder::new(func, InsertPoint::End(self.waiting));
         let start = builder.phi(ty, &[(self.entry, first)], None);
-        let mut incoming = vec![(self.waiting, if is_kept { start } else { none })];
+        let mut incoming = vec![(self.waiting, outside.unwrap_or(start))];
         incoming.push((self.stays, next.unwrap_or(none)));
         for (number, &block) in self.left.iter().enumerate() {
             incoming.push((block, leaving(number).unwrap_or(none)));
         }
         builder.set_insert_point(InsertPoint::End(self.check));
         let end = builder.phi(ty, &incoming, None);
-        let phi = func.def_inst(start).expect("a φ defines it");
-        set_incoming(func, phi, [(self.entry, first), (self.check, end)]);
+        set_latch_value(func, start, self.check, end);
         [start, end]
     }
 }
@@ -226,7 +225,7 @@ fn dispatch(func: &mut Function, behind: &InnerExits, carrier: &StateCarrier, ap
         (behind.number.iter()).map(|&at| func.make_int(Scalar::I32, at as i128)).collect();
     let ty = Type::Scalar(Scalar::I32);
     let none = func.make_poison(ty);
-    let [_, taken] = carrier.carry(func, ty, none, true, None, &|edge| Some(numbers[edge]));
+    let [_, taken] = carrier.carry(func, ty, none, None, None, &|edge| Some(numbers[edge]));
     for at in 2..behind.blocks.len() {
         tests.push(func.insert_block_after(tests[at - 2]));
     }
@@ -288,13 +287,7 @@ fn refill(func: &mut Function, marked: &SpreadableLoop, counter: &LoopCounter, i
     let continues_iteration = builder.phi(Type::I1, &[(preheader, no), (round, is_pausing)], None);
     let base = builder.phi(Scalar::I64.into(), &[(preheader, zero)], None);
     let carrier = StateCarrier { waiting, check, entry, stays, left };
-    let [is_in, stays_in] = carrier.carry(func, Type::I1, yes, false, Some(yes), &|_| Some(no));
-    // A lane that has left stays out.
-    let out_again = func.def_inst(stays_in).expect("a φ defines it");
-    let incoming: Vec<(Block, Value)> = (func.inst(out_again).incoming())
-        .map(|(from, value)| (from, if from == waiting { no } else { value }))
-        .collect();
-    set_incoming(func, out_again, incoming);
+    let [is_in, stays_in] = carrier.carry(func, Type::I1, yes, Some(no), Some(yes), &|_| Some(no));
     let mut begun: BTreeMap<Value, Value> = BTreeMap::new();
     for phi in phis(func, inner.header) {
         let value = func.results(phi)[0];
@@ -304,7 +297,7 @@ fn refill(func: &mut Function, marked: &SpreadableLoop, counter: &LoopCounter, i
         let none = func.make_poison(ty);
         let mut builder = Builder::new(func, InsertPoint::End(entry));
         let entered = builder.phi(ty, &[(inner.preheader, init)], None);
-        let [start, end] = carrier.carry(builder.func, ty, entered, false, Some(next), &|_| None);
+        let [start, end] = carrier.carry(builder.func, ty, entered, Some(none), Some(next), &|_| None);
         builder.set_insert_point(InsertPoint::End(round));
         let paused = builder.phi(ty, &[(pausing, end), (done, none)], None);
         builder.set_insert_point(InsertPoint::End(again));
@@ -320,7 +313,7 @@ fn refill(func: &mut Function, marked: &SpreadableLoop, counter: &LoopCounter, i
     for (_, phi, values) in &behind.reads {
         let ty = func.value_type(func.results(*phi)[0]);
         let none = func.make_poison(ty);
-        let [_, end] = carrier.carry(func, ty, none, true, None, &|edge| values[edge]);
+        let [_, end] = carrier.carry(func, ty, none, None, None, &|edge| values[edge]);
         ends.push(end);
     }
     let tests = dispatch(func, &behind, &carrier, apart);
@@ -346,8 +339,7 @@ fn refill(func: &mut Function, marked: &SpreadableLoop, counter: &LoopCounter, i
     let are_left = builder.icmp(IntPredicate::Ult, next_base, count);
     let few = builder.select(are_left, half, zero);
     builder.branch(continues_iteration, entry, taking);
-    let base = builder.func.def_inst(base).expect("a φ defines it");
-    set_incoming(builder.func, base, [(preheader, zero), (round, next_base)]);
+    set_latch_value(builder.func, base, round, next_base);
     builder.set_insert_point(InsertPoint::End(taking));
     let is_one = builder.icmp(IntPredicate::Ult, number, count);
     builder.branch(is_one, header, out);

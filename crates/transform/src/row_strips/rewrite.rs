@@ -23,7 +23,7 @@
 use super::StripPlan;
 use super::accesses::{LoopAccess, OverlapCheck};
 use crate::block_copier::BlockCopier;
-use crate::edges::{add_incoming, phis, retarget, set_incoming};
+use crate::edges::{phis, retarget, set_incoming, set_latch_value};
 use crate::induction::trip_count;
 use crate::scalar_replacement::emit::write_address;
 use heddle_analysis::AddressSum;
@@ -139,8 +139,7 @@ impl<'f> StripWriter<'f> {
         let length = builder.int(Scalar::I64, self.plan.length.into());
         let continues = builder.icmp(IntPredicate::Ult, next, length);
         builder.branch(continues, header, self.end);
-        let phi = self.func.def_inst(index).expect("a φ gives it");
-        add_incoming(self.func, phi, latch, next);
+        set_latch_value(self.func, index, latch, next);
         self.index = index;
     }
 
@@ -154,8 +153,7 @@ impl<'f> StripWriter<'f> {
         let next = builder.op_with(Op::Add, &[done, length], Flags::of(&[Flag::Nuw]));
         let continues = builder.icmp(IntPredicate::Ult, next, self.whole);
         builder.branch(continues, self.start, self.after);
-        let phi = self.func.def_inst(done).expect("a φ gives it");
-        add_incoming(self.func, phi, self.end, next);
+        set_latch_value(self.func, done, self.end, next);
     }
 
     /// Moves the accesses of rows to the ends of the strip.
