@@ -31,6 +31,7 @@ use crate::edges::{phis, set_incoming, set_latch_value};
 use crate::induction::{
     InductionVariable, LoopCounter, find_counter, find_induction, is_invariant, resize, trip_count,
 };
+use crate::ssa_builder::{SsaBuilder, SsaVariable};
 use heddle_analysis::cycles::Cycle;
 use heddle_analysis::{Cfg, CycleForest};
 use heddle_ir::builder::{Builder, InsertPoint};
@@ -362,106 +363,95 @@ impl<'f> LoopSpreader<'f> {
             set_incoming(self.func, header_phi.phi, [(full_preheader, entry_values), (latch, next)]);
         }
 
-        // Values that the full brushes pass on to the remainder.
-        let mut passed: Vec<Value> = (self.marked.header_phis.iter())
-            .filter(|header_phi| matches!(header_phi.kind, HeaderPhiKind::Reduction { .. }))
-            .map(|header_phi| header_phi.next)
-            .chain(live_outs.iter().filter_map(|(_, live_out)| match live_out {
-                LoopLiveOut::Last(value) => Some(*value),
-                _ => None,
-            }))
-            .collect();
-        let mut seen = EntitySet::new();
-        passed.retain(|&value| seen.insert(value));
-        let start_of: FxHashMap<Value, Value> = (self.marked.header_phis.iter().zip(&self.starts))
-            .filter(|(header_phi, _)| matches!(header_phi.kind, HeaderPhiKind::Reduction { .. }))
-            .map(|(header_phi, &start)| (header_phi.next, start))
-            .collect();
+        // The remainder: one further iteration in some lanes.
+        let [copied_header, copied_latch] = [header, latch].map(|block| copy.block_or_self(block));
         let mut builder = Builder::new(self.func, InsertPoint::End(full_exit));
         builder.set_origin(self.origin);
-        let mut leaving = FxHashMap::default();
-        for &value in &passed {
-            let ty = builder.func.value_type(value);
-            leaving.insert(value, builder.phi(ty, &[(latch, value)], None));
-        }
         builder.jump(remainder);
         builder.set_insert_point(InsertPoint::End(remainder));
-        let mut before = FxHashMap::default();
-        for &value in &passed {
-            let ty = builder.func.value_type(value);
-            let start = match start_of.get(&value) {
-                Some(&start) => start,
-                None => builder.func.make_poison(ty),
-            };
-            before.insert(value, builder.phi(ty, &[(preheader, start), (full_exit, leaving[&value])], None));
-        }
-        if self.lanes.is_multiple {
-            let never = builder.int(Scalar::I1, 0);
-            builder.branch(never, remainder_entry, join);
-        } else {
-            let zero = builder.int(Scalar::I64, 0);
-            let is_some = builder.icmp(IntPredicate::Ne, self.remainder, zero);
-            builder.branch(is_some, remainder_entry, join);
-        }
-
-        // The remainder: one further iteration in some lanes.
+        let is_some = match self.lanes.is_multiple {
+            true => builder.int(Scalar::I1, 0),
+            false => builder.icmp(IntPredicate::Ne, self.remainder, zero),
+        };
+        builder.branch(is_some, remainder_entry, join);
         builder.set_insert_point(InsertPoint::End(remainder_entry));
         let number = builder.op(Op::Add, &[self.done, self.lane]);
         let mut entry_values = objects;
         for header_phi in &self.marked.header_phis {
-            let value = match header_phi.kind {
-                HeaderPhiKind::Induction { .. } => Self::at_iteration(&mut builder, header_phi, number),
-                HeaderPhiKind::Reduction { .. } => before[&header_phi.next],
-            };
+            let value = Self::at_iteration(&mut builder, header_phi, number);
             entry_values.insert(copy.value_or_self(header_phi.value), value);
         }
         let has_one = builder.icmp(IntPredicate::Ult, self.lane, self.remainder);
-        builder.branch(has_one, copy.block_or_self(header), join);
-        for phi in phis(self.func, copy.block_or_self(header)) {
-            self.func.remove_inst(phi);
-        }
-        let copied: Vec<Block> = blocks.iter().map(|&block| copy.block_or_self(block)).collect();
-        for &block in &copied {
-            self.func.map_values_of_block(block, |value| entry_values.get(&value).copied().unwrap_or(value));
-        }
-        let end_of_copy = self.func.terminator(copy.block_or_self(latch)).expect("a latch ends in a branch");
-        self.func.remove_inst(end_of_copy);
-        let from_copy = |value: Value| {
-            let value = copy.value_or_self(value);
-            entry_values.get(&value).copied().unwrap_or(value)
-        };
-
-        // Partial results of all lanes.
-        let mut builder = Builder::new(self.func, InsertPoint::End(copy.block_or_self(latch)));
-        builder.set_origin(self.origin);
+        builder.branch(has_one, copied_header, join);
+        let end_of_copy = builder.func.terminator(copied_latch).expect("a latch ends in a branch");
+        builder.func.remove_inst(end_of_copy);
+        builder.set_insert_point(InsertPoint::End(copied_latch));
         builder.jump(join);
         builder.set_insert_point(InsertPoint::End(join));
-        let mut joined = FxHashMap::default();
-        for &value in &passed {
-            let ty = builder.func.value_type(value);
-            let incoming = [
-                (remainder, before[&value]),
-                (remainder_entry, before[&value]),
-                (copy.block_or_self(latch), from_copy(value)),
-            ];
-            joined.insert(value, builder.phi(ty, &incoming, None));
+        let end = builder.jump(exit);
+        for phi in phis(self.func, copied_header) {
+            self.func.remove_inst(phi);
         }
+
+        // Values that the full brushes pass on to the remainder, and both to the end: their values on entry.
+        let mut passed: Vec<(Value, Value)> = (self.marked.header_phis.iter().zip(&self.starts))
+            .filter(|(header_phi, _)| matches!(header_phi.kind, HeaderPhiKind::Reduction { .. }))
+            .map(|(header_phi, &start)| (header_phi.next, start))
+            .collect();
+        for &(_, live_out) in live_outs {
+            if let LoopLiveOut::Last(value) = live_out {
+                passed.push((value, self.func.make_poison(self.func.value_type(value))));
+            }
+        }
+        let cfg = Cfg::new(self.func);
+        let mut ssa = SsaBuilder::new(&cfg);
+        cfg.blocks().for_each(|block| ssa.fill_block(self.func, block));
+        let mut variables: FxHashMap<Value, SsaVariable> = FxHashMap::default();
+        for &(value, start) in passed.iter().rev() {
+            let ty = self.func.value_type(value);
+            let variable = *variables.entry(value).or_insert_with(|| ssa.declare_var(ty));
+            ssa.def_var(preheader, variable, start);
+            ssa.def_var(latch, variable, value);
+        }
+        for header_phi in &self.marked.header_phis {
+            if let HeaderPhiKind::Reduction { .. } = header_phi.kind {
+                let value = ssa.use_var(self.func, remainder_entry, variables[&header_phi.next]);
+                entry_values.insert(copy.value_or_self(header_phi.value), value);
+            }
+        }
+        for &block in &blocks {
+            let block = copy.block_or_self(block);
+            self.func.map_values_of_block(block, |value| entry_values.get(&value).copied().unwrap_or(value));
+        }
+        for (value, _) in &passed {
+            let copied = copy.value_or_self(*value);
+            let copied = entry_values.get(&copied).copied().unwrap_or(copied);
+            ssa.def_var(copied_latch, variables[value], copied);
+        }
+
+        // Partial results of all lanes.
+        let mut builder = Builder::new(self.func, InsertPoint::Before(end));
+        builder.set_origin(self.origin);
         let mut results = Vec::new();
         for &(phi, live_out) in live_outs {
             let value = match live_out {
                 LoopLiveOut::Invariant(value) => value,
-                LoopLiveOut::Last(value) => builder.op(Op::Broadcast, &[joined[&value], self.last_lane]),
+                LoopLiveOut::Last(value) => {
+                    let joined = ssa.use_var(builder.func, join, variables[&value]);
+                    builder.op(Op::Broadcast, &[joined, self.last_lane])
+                }
                 LoopLiveOut::Reduced(number) => {
                     let header_phi = &self.marked.header_phis[number];
                     let HeaderPhiKind::Reduction { init, by } = &header_phi.kind else { continue };
-                    by.combine(&mut builder, *init, joined[&header_phi.next])
+                    let joined = ssa.use_var(builder.func, join, variables[&header_phi.next]);
+                    by.combine(&mut builder, *init, joined)
                 }
             };
             results.push((phi, value));
         }
-        builder.jump(exit);
         for (phi, value) in results {
             set_incoming(self.func, phi, [(join, value)]);
         }
+        ssa.finish(self.func);
     }
 }
