@@ -18,6 +18,7 @@ use crate::target::{AccessDirection, AccessLanes, TargetInfo};
 use heddle_analysis::shape::Steps;
 use heddle_analysis::{AccessGroups, ControlTables, Divergence, Shape, underlying_object};
 use heddle_ir::diagnostic::{AccessLowering, DiagnosticLocation, LoweringCosts};
+use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::Detail;
 use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::words::Flag;
@@ -34,11 +35,11 @@ pub(super) enum AccessPlan {
     /// Emitted with the first load or the last store of its group, which has the group.
     Member,
     /// Contiguous vectors of memory, and permutations.
-    InterleaveGroup(InterleaveGroup),
+    InterleaveGroup(Box<InterleaveGroup>),
     /// Several fields of each lane's structure in one access.
-    StructureGroup(StructureGroup),
+    StructureGroup(Box<StructureGroup>),
     /// Each cell that several lanes or loads read is loaded once.
-    CellGroup(CellGroup),
+    CellGroup(Box<CellGroup>),
     /// A permutation of a table in registers.
     LookupTable(TableLookup),
     /// Accesses to all elements that a lane may access.
@@ -57,17 +58,12 @@ pub(super) enum AccessPlan {
     LaneLoop,
 }
 
-/// Plan of a memory instruction, with the remarks on the choice.
-#[derive(Clone, Debug)]
-struct PlannedAccess {
-    plan: AccessPlan,
-    remarks: Vec<Remark>,
-}
-
 /// Plans of all memory instructions of a function.
 #[derive(Debug)]
 pub(super) struct AccessPlans {
-    planned: FxHashMap<Inst, PlannedAccess>,
+    plans: SecondaryMap<Inst, Option<AccessPlan>>,
+    /// Remarks on the plans of single accesses.
+    single_remarks: FxHashMap<Inst, Vec<Remark>>,
     /// Tables in registers.
     pub(super) tables: LookupTables,
     /// Remarks on groups.
@@ -82,7 +78,12 @@ impl AccessPlans {
         control: &ControlTables,
     ) -> Result<AccessPlans, Diagnostic> {
         let tables = LookupTables::new(planner);
-        let mut plans = AccessPlans { planned: FxHashMap::default(), tables, remarks: Vec::new() };
+        let mut plans = AccessPlans {
+            plans: SecondaryMap::new(),
+            single_remarks: FxHashMap::default(),
+            tables,
+            remarks: Vec::new(),
+        };
         let interleaved = interleave_groups::find_groups(planner, groups, &mut plans);
         let cells = cell_groups::find_groups(planner, groups, &mut plans);
         let structures = structure_groups::find_groups(planner, groups, &mut plans);
@@ -93,7 +94,10 @@ impl AccessPlans {
             }
             let mut remarks = Vec::new();
             if let Some(plan) = planner.plan(inst, &plans.tables, &mut remarks)? {
-                plans.planned.insert(inst, PlannedAccess { plan, remarks });
+                plans.plans[inst] = Some(plan);
+            }
+            if !remarks.is_empty() {
+                plans.single_remarks.insert(inst, remarks);
             }
         }
         Ok(plans)
@@ -101,23 +105,25 @@ impl AccessPlans {
 
     /// Adds a group with its members in block order: loads are emitted at the first one, stores at the last one.
     pub(super) fn add_group(&mut self, members: &[Inst], direction: AccessDirection, plan: AccessPlan) {
-        let planned = |plan| PlannedAccess { plan, remarks: Vec::new() };
-        self.planned.extend(members.iter().map(|&member| (member, planned(AccessPlan::Member))));
+        members.iter().for_each(|&member| self.plans[member] = Some(AccessPlan::Member));
         let at = match direction {
             AccessDirection::Load => members.first(),
             AccessDirection::Store => members.last(),
         };
-        self.planned.extend(at.map(|&member| (member, planned(plan))));
+        if let Some(&member) = at {
+            self.plans[member] = Some(plan);
+        }
     }
 
     /// True if an access has a plan already.
     pub(super) fn is_planned(&self, inst: Inst) -> bool {
-        self.planned.contains_key(&inst)
+        self.plans[inst].is_some()
     }
 
     /// Plan of a memory instruction, with the remarks on it; none for other instructions.
     pub(super) fn of(&self, inst: Inst) -> Option<(&AccessPlan, &[Remark])> {
-        self.planned.get(&inst).map(|planned| (&planned.plan, &planned.remarks[..]))
+        let plan = self.plans[inst].as_ref()?;
+        Some((plan, self.single_remarks.get(&inst).map_or(&[], |remarks| &remarks[..])))
     }
 }
 

@@ -101,7 +101,7 @@ fn close(planner: &AccessPlanner<'_>, all: &[CellLoad], plans: &mut AccessPlans,
         let first = group.members[0];
         remarks.push(planner.remark(first, group.address, RemarkKind::Cells, lowering));
         let members = group.members.clone();
-        plans.add_group(&members, AccessDirection::Load, AccessPlan::CellGroup(group));
+        plans.add_group(&members, AccessDirection::Load, AccessPlan::CellGroup(Box::new(group)));
     }
 }
 

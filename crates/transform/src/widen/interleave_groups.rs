@@ -153,7 +153,7 @@ pub(super) fn find_groups(
             remarks.push(planner.remark(inst, address, kind, lowering));
             if is_chosen {
                 let members: SmallVec<[Inst; 4]> = group.members.iter().map(|member| member.inst).collect();
-                plans.add_group(&members, group.direction, AccessPlan::InterleaveGroup(group));
+                plans.add_group(&members, group.direction, AccessPlan::InterleaveGroup(Box::new(group)));
             }
         }
     }

@@ -163,7 +163,7 @@ fn close(planner: &AccessPlanner<'_>, all: &OpenFields, plans: &mut AccessPlans,
     remarks.push(planner.remark(first.inst, first.address, RemarkKind::Structures, lowering));
     if pays {
         let members: SmallVec<[Inst; 4]> = group.members.iter().map(|member| member.inst).collect();
-        plans.add_group(&members, group.direction, AccessPlan::StructureGroup(group));
+        plans.add_group(&members, group.direction, AccessPlan::StructureGroup(Box::new(group)));
     }
 }
 
