@@ -252,7 +252,12 @@ impl PreparedKernel {
         let mut variants = vec![base, of(lanes), of(2 * lanes)];
         variants.extend((4 * lanes <= MAX_DEFAULT_LANES).then(|| of(4 * lanes)));
         // Neighbours along both dimensions do more alike than those of one row.
-        let (width, height) = (lanes.min(8), (2 * lanes / lanes.min(8)).min(TILE_ROWS as u32));
+        let width = lanes.min(8);
+        let height = match self.has_columns(base.axes) {
+            // Columns are loaded whole, and transposed in registers.
+            true => width,
+            false => (2 * lanes / width).min(TILE_ROWS as u32),
+        };
         let [row, rows, _] = base.axes.to_axes(local);
         if self.chooses_groups(&base) && row >= width && rows >= height && height > 1 {
             variants.push(CodeVariant { brush: [width, height, 1], ..of(lanes) });

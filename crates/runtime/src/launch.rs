@@ -261,7 +261,7 @@ impl PreparedKernel {
     }
 
     /// True if work-items access columns along the second one of these axes.
-    fn has_columns(&self, axes: AxisOrder) -> bool {
+    pub(crate) fn has_columns(&self, axes: AxisOrder) -> bool {
         let dimension = self.vector_dimension();
         dimension.has_columns && dimension.axes == axes
     }

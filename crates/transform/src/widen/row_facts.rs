@@ -1,6 +1,6 @@
-//! Rows of lanes, for planning: the step within a row, masks by rows, and the costs of accesses by rows and by columns.
+//! Rows of lanes, for planning: the step within a row or a column, masks by rows, and the costs of accesses by rows and by columns.
 //!
-//! The step within a row is computed from the defining operations, since the distance between rows may be unknown:
+//! The step along a dimension is computed from the defining operations, since the distance along others may be unknown:
 //! `y * width` is uniform in a row for any `width`. The result holds for active lanes.
 
 use super::access_plan::{AccessPlanner, LaneAccess, predicate_of};
@@ -20,7 +20,7 @@ const PART_BITS: u32 = 128;
 const MAX_DEPTH: usize = 8;
 const MASK_DEPTH: usize = 4;
 
-/// Sources of the step within a row.
+/// Sources of the step along a dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum StepFacts {
     /// Shapes, which hold for active lanes.
@@ -127,7 +127,7 @@ impl RowFacts<'_> {
 
     /// True if the address of a row's lane 0 is as far from the others' as its operations say, whether lane 0 is active or not.
     pub(super) fn has_lane_0_address(&self, address: Value, size: i64) -> bool {
-        self.step(address, StepFacts::Operations, MAX_DEPTH) == Some(size)
+        self.step(0, address, StepFacts::Operations, MAX_DEPTH) == Some(size)
     }
 
     /// True if the lanes that run an instruction are the same places in each row, as far as its operations tell.
@@ -178,23 +178,23 @@ impl RowFacts<'_> {
         self.func.inst(inst).args.iter().any(|&arg| self.varies_within(arg, depth))
     }
 
-    /// Step of a value from each lane of a row to the next, modulo its width.
-    fn step(&self, value: Value, facts: StepFacts, depth: usize) -> Option<i64> {
+    /// Step of a value from each lane to the next along a dimension of the brush, modulo its width.
+    fn step(&self, along: usize, value: Value, facts: StepFacts, depth: usize) -> Option<i64> {
         if self.func.constant(value).is_some() {
             return Some(0);
         }
         if let ValueRep::Scalar(steps) = self.reps.of(value) {
-            return Some(steps[0]);
+            return Some(steps[along]);
         }
         if self.reps.is_rebased(value) {
             return None;
         }
         if let (StepFacts::Shapes, Shape::Strided { strides, .. }) = (facts, self.facts.shape(value)) {
-            return Some(strides.along(0));
+            return Some(strides.along(along));
         }
         let depth = depth.checked_sub(1)?;
         let data = self.func.inst(self.func.def_inst(value)?);
-        let step = |at: usize| self.step(data.args[at], facts, depth);
+        let step = |at: usize| self.step(along, data.args[at], facts, depth);
         let number = |at: usize| self.func.i64_constant(data.args[at]);
         match data.op {
             Op::Add => Some(step(0)?.wrapping_add(step(1)?)),
@@ -206,8 +206,8 @@ impl RowFacts<'_> {
             Op::Mul if let Some(factor) = number(0) => Some(step(1)?.wrapping_mul(factor)),
             Op::Shl if let Some(amount @ 0..63) = number(1) => Some(step(0)?.wrapping_shl(amount as u32)),
             Op::Trunc | Op::SpaceCast => step(0),
-            Op::Sext if facts == StepFacts::Shapes => self.exact_step(data.args[0], true, depth),
-            Op::Zext if facts == StepFacts::Shapes => self.exact_step(data.args[0], false, depth),
+            Op::Sext if facts == StepFacts::Shapes => self.exact_step(along, data.args[0], true, depth),
+            Op::Zext if facts == StepFacts::Shapes => self.exact_step(along, data.args[0], false, depth),
             op if op.info().effect == Effect::Pure && op != Op::Freeze && !data.args.is_empty() => {
                 (0..data.args.len()).all(|at| step(at) == Some(0)).then_some(0)
             }
@@ -215,20 +215,20 @@ impl RowFacts<'_> {
         }
     }
 
-    /// Step within a row, if no lane of the row wraps around.
-    fn exact_step(&self, value: Value, is_signed: bool, depth: usize) -> Option<i64> {
-        if self.step(value, StepFacts::Shapes, depth) == Some(0) {
+    /// Step along a dimension, if no lane wraps around.
+    fn exact_step(&self, along: usize, value: Value, is_signed: bool, depth: usize) -> Option<i64> {
+        if self.step(along, value, StepFacts::Shapes, depth) == Some(0) {
             return Some(0);
         }
         let fact = self.facts.fact(value);
         if let Shape::Strided { strides, .. } = fact.shape {
             let is_straight = if is_signed { fact.no_wrap.signed } else { fact.no_wrap.unsigned };
-            return is_straight.then(|| strides.along(0));
+            return is_straight.then(|| strides.along(along));
         }
         let depth = depth.checked_sub(1)?;
         let data = self.func.inst(self.func.def_inst(value)?);
         let keeps = data.flags.has(if is_signed { Flag::Nsw } else { Flag::Nuw });
-        let step = |at: usize| self.exact_step(data.args[at], is_signed, depth);
+        let step = |at: usize| self.exact_step(along, data.args[at], is_signed, depth);
         match data.op {
             Op::Add if keeps => step(0)?.checked_add(step(1)?),
             Op::Sub if keeps => step(0)?.checked_sub(step(1)?),
@@ -245,7 +245,7 @@ impl AccessPlanner<'_> {
             return None;
         }
         let size = i64::from(access.scalar.bytes());
-        match self.rows().step(access.address, StepFacts::Shapes, MAX_DEPTH) {
+        match self.rows().step(0, access.address, StepFacts::Shapes, MAX_DEPTH) {
             Some(0) => self.row_uniform_pays(access, remarks).then_some(RowPattern::Uniform),
             Some(step) if step == size => self.rows_pay(access, remarks).then_some(RowPattern::Rows),
             _ => self.columns_pay(access, remarks).then_some(RowPattern::Columns),
@@ -294,15 +294,17 @@ impl AccessPlanner<'_> {
     fn columns_pay(&self, access: &LaneAccess, remarks: &mut Vec<Remark>) -> bool {
         let [count, length, planes, spaces] = self.brush;
         let size = i64::from(access.scalar.bytes());
-        let [step, step_down] = match (self.reps.of(access.address), self.facts.shape(access.address)) {
-            (ValueRep::Scalar(steps), _) => [steps[0], steps[1]],
-            (ValueRep::Vector, Shape::Strided { strides, .. }) => [strides.along(0), strides.along(1)],
-            _ => return false,
+        // The distance of columns may be unknown.
+        let step = match (self.reps.of(access.address), self.facts.shape(access.address)) {
+            (ValueRep::Scalar(steps), _) => Some(steps[0]),
+            (ValueRep::Vector, Shape::Strided { strides, .. }) => Some(strides.along(0)),
+            _ => None,
         };
+        let step_down = self.rows().step(1, access.address, StepFacts::Shapes, MAX_DEPTH);
         let is_whole_tile = length >= 2 && planes * spaces <= 1 && access.active == AccessLanes::All;
         // Where columns overlap, the highest lane must store last.
-        let overlaps = step.unsigned_abs() < u64::from(length) * size.unsigned_abs();
-        if !is_whole_tile || step_down != size || access.direction.is_store() && overlaps {
+        let may_overlap = step.is_none_or(|it| it.unsigned_abs() < u64::from(length) * size.unsigned_abs());
+        if !is_whole_tile || step_down != Some(size) || access.direction.is_store() && may_overlap {
             return false;
         }
         let extents = self.rows().extents();
