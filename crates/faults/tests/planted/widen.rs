@@ -66,6 +66,7 @@ const RARE: &[(&str, &str, RunPasses)] = &[
     ("CellMask", "widen-cells.hed", |module, _| without(module, "CellMask")),
     ("CellRows", "widen-cells-rows.hed", |module, _| without(module, "CellRows")),
     ("CellReaders", "widen-cells-rows.hed", |module, _| without(module, "CellReaders")),
+    ("ColumnOrder", "widen-columns-pitch.hed", |module, _| without(module, "ColumnOrder")),
 ];
 
 /// Widens a module's functions for brushes of 4 x 4 without a rule.
@@ -87,7 +88,7 @@ fn every_rule_is_needed() {
         let failures = failures_with_passes(&transform_test(file), *fault).expect("the file is there");
         assert!(!failures.is_empty(), "{file} does not catch {rule}");
     }
-    for file in ["widen-cells.hed", "widen-cells-rows.hed"] {
+    for file in ["widen-cells.hed", "widen-cells-rows.hed", "widen-columns-pitch.hed"] {
         let right = failures_with_passes(&transform_test(file), |module, _| widen_tiles(module));
         assert_eq!(right.expect("the file is there"), [""; 0], "{file} without a fault");
     }
