@@ -1,7 +1,7 @@
 //! Tables that LLVM makes at its first compilation in a process, and destroys at the process's end.
 //!
-//! Their destructors are registered when they are made, so a function of `atexit` that has to run before them is registered afterwards. To
-//! make all of them within a moment, and not somewhere in the first long compilation, a small function is compiled beforehand.
+//! LLVM registers their destructors when it makes them. A function of `atexit` that has to run before these is registered afterwards. The
+//! first compilation is long, so a small function is compiled before it: the tables are made within milliseconds.
 
 use crate::compiler_threads::while_waiting;
 use crate::{CodegenLevel, compile_host_object, read_ir};
@@ -24,7 +24,7 @@ define void @tables(ptr %p) {
 
 static MADE: Once = Once::new();
 
-/// Has LLVM make its tables, once in a process. Calls `done` after that, before another thread compiles.
+/// Makes LLVM's tables by a small compilation, once in a process. Calls `done` after that, before another thread compiles.
 pub fn make_lazy_tables(done: fn()) {
     static IS_TAKEN: AtomicBool = AtomicBool::new(false);
     if MADE.is_completed() {

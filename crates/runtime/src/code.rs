@@ -1,6 +1,6 @@
 //! Compiled group functions.
 
-use crate::exit::{before_compilation, step};
+use crate::exit::{make_tables, step};
 use crate::faults::{KernelFault, KernelThread};
 use crate::launch::LaunchForecast;
 use crate::processors::thread_time;
@@ -385,7 +385,7 @@ fn compile(
     options: &BuildOptions,
     cpu: &Cpu,
 ) -> Result<(CompiledKernel, KernelReport), BuildError> {
-    before_compilation();
+    make_tables();
     let start = thread_time();
     let (module, info, report) = vector_code(program, kernel, variant, options, cpu)?;
     let traits = CodeTraits::new(&module, &report, &options.target(cpu));

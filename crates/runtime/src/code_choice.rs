@@ -14,7 +14,7 @@
 use crate::code::{BuildError, EstimatedCost, estimate};
 use crate::environment;
 use crate::program::{BuildOptions, PreparedKernel, STACK};
-use crate::range::TILE_ROWS;
+use crate::range::{GroupForm, TILE_ROWS};
 use crate::vector_code::{CodeForm, CodeVariant};
 use heddle_ir::Function;
 use heddle_ir::types::MAX_DEFAULT_LANES;
@@ -253,10 +253,10 @@ impl PreparedKernel {
         variants.extend((4 * lanes <= MAX_DEFAULT_LANES).then(|| of(4 * lanes)));
         // Neighbours along both dimensions do more alike than those of one row.
         let width = lanes.min(8);
-        let height = match self.has_columns(base.axes) {
+        let height = match self.unseen_form(base.axes) {
             // Columns are loaded whole, and transposed in registers.
-            true => width,
-            false => (2 * lanes / width).min(TILE_ROWS as u32),
+            GroupForm::Columns => width,
+            _ => (2 * lanes / width).min(TILE_ROWS as u32),
         };
         let [row, rows, _] = base.axes.to_axes(local);
         if self.chooses_groups(&base) && row >= width && rows >= height && height > 1 {

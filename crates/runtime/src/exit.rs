@@ -85,8 +85,8 @@ pub(crate) fn step() {
     register(STEPS.fetch_add(1, Ordering::Relaxed) + 1);
 }
 
-/// Has LLVM make the tables of code generation, once in a process, so that the exit stops threads before they are destroyed.
-pub(crate) fn before_compilation() {
+/// Makes LLVM's tables for code generation, once in a process, so that the exit stops threads before it destroys these.
+pub(crate) fn make_tables() {
     make_lazy_tables(step);
 }
 

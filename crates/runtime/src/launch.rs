@@ -7,7 +7,7 @@ use crate::memory::AlignedMemory;
 use crate::pool::{JobShare, Pool};
 use crate::processors::has_idle;
 use crate::program::PreparedKernel;
-use crate::range::{Groups, NdRange, choose_columns, choose_local, share_groups};
+use crate::range::{GroupForm, Groups, NdRange, choose_local, share_groups};
 use crate::selection::{
     FollowUp, LaunchClass, LaunchTimes, LaunchWork, Picked, SlicePair, SliceTimes, SliceTrial, Ticket,
 };
@@ -246,24 +246,21 @@ impl PreparedKernel {
             (_, Some(local)) => local,
             (Some(local), None) if info.sees_groups => local,
             // Where nothing tells one size of groups from another, the requested size does not matter.
-            _ if info.sees_groups => choose_local(range, self.axes(range), self.lanes(), true),
-            _ => self.unseen_groups(range),
+            _ => {
+                let axes = self.axes(range);
+                let form = if info.sees_groups { GroupForm::Seen } else { self.unseen_form(axes) };
+                choose_local(range, axes, self.lanes(), form)
+            }
         }
     }
 
-    /// Size of groups that the kernel does not see.
-    fn unseen_groups(&self, range: &NdRange) -> [u32; 3] {
-        let axes = self.axes(range);
-        match self.has_columns(axes) {
-            true => choose_columns(range, axes),
-            false => choose_local(range, axes, self.lanes(), false),
-        }
-    }
-
-    /// True if work-items access columns along the second one of these axes.
-    pub(crate) fn has_columns(&self, axes: AxisOrder) -> bool {
+    /// Form of groups that the kernel does not see.
+    pub(crate) fn unseen_form(&self, axes: AxisOrder) -> GroupForm {
         let dimension = self.vector_dimension();
-        dimension.has_columns && dimension.axes == axes
+        match dimension.has_columns && dimension.axes == axes {
+            true => GroupForm::Columns,
+            false => GroupForm::Rows,
+        }
     }
 
     /// The order of axes for launches over a range. Lanes span dimension 0 where the best dimension has fewer work-items than a small
@@ -294,7 +291,7 @@ impl PreparedKernel {
         // Groups of one work-item with nothing else of their own run as if there were none.
         let is_single = info.shares_nothing && !at_once && self.local_size(range) == [1; 3];
         let local = match is_single {
-            true => self.unseen_groups(range),
+            true => choose_local(range, axes, self.lanes(), self.unseen_form(axes)),
             false => self.local_size(range),
         };
         let items = local.iter().map(|&size| u64::from(size)).product();
@@ -326,7 +323,7 @@ impl PreparedKernel {
         let lanes = |chosen: Option<Arc<GroupCode>>| chosen.as_ref().unwrap_or(code).options.lanes();
         let lanes = settled.map(|(_, chosen)| lanes(chosen));
         let (axes, threads) = (plan.variant.axes, threads as u64);
-        let local = share_groups(plan.local, range, axes, threads, pace, lanes, self.has_columns(axes));
+        let local = share_groups(plan.local, range, axes, threads, pace, lanes, self.unseen_form(axes));
         let groups = range.groups(local, plan.variant.axes);
         match groups.count() {
             Some(count) => LaunchPlan { local, groups, count, ..plan },

@@ -8,7 +8,7 @@ use crate::kept::KernelCache;
 use crate::kernel_facts::{KernelFacts, kernels_of};
 use crate::memory::cache_bytes;
 use crate::processors::{lower_priority, thread_time};
-use crate::range::{COLUMNS, Groups};
+use crate::range::{GroupForm, Groups};
 use crate::selection::{ClassReport, LaunchClass, Selection, TrialBudget, Trials, parse_choices};
 use crate::statistics::{account_line, choices_text, class_lines};
 use crate::vector_code::{CodeForm, CodeVariant};
@@ -394,10 +394,11 @@ impl PreparedKernel {
 
     /// Variant and size of groups of launches whose range is not known.
     pub(crate) fn usual_launch(&self) -> (CodeVariant, [u32; 3]) {
-        let VectorDimension { axes, has_columns, .. } = *self.vector_dimension();
+        let axes = self.vector_dimension().axes;
         let usual = CodeVariant::usual(self.info(), self.lanes(), axes);
-        let open = if has_columns && !self.info().sees_groups { COLUMNS } else { [1 << 10, 1] };
-        (usual, usual.local.unwrap_or_else(|| axes.to_dimensions([open[0], open[1], 1])))
+        let form = if self.info().sees_groups { GroupForm::Seen } else { self.unseen_form(axes) };
+        let [width, height] = form.usual_extents();
+        (usual, usual.local.unwrap_or_else(|| axes.to_dimensions([width, height, 1])))
     }
 
     /// The lanes of its brushes.

@@ -199,27 +199,50 @@ impl Groups {
     }
 }
 
-/// Extents of groups whose work-items access columns. A row's columns are as many cache lines, which should stay in the first-level cache
-/// from one row to the next: where their distance is a power of two, it has room for few.
-pub(crate) const COLUMNS: [u32; 2] = [16, 64];
-
-/// Returns the size of work-groups for a launch that leaves it open, long along the innermost axis. Groups are all of the same size,
-/// unless the kernel does not observe them.
-pub(crate) fn choose_local(range: &NdRange, axes: AxisOrder, lanes: u32, sees_groups: bool) -> [u32; 3] {
-    axes.to_dimensions(choose_rows(&range.along(axes), lanes, sees_groups))
+/// Form of the groups of a launch that leaves their size open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum GroupForm {
+    /// All of the same size: the kernel sees them.
+    Seen,
+    /// Long rows, unless threads or tiles need shorter ones.
+    Rows,
+    /// Short rows, for work-items that access columns along the second axis. A row's columns are as many cache lines, which should stay in
+    /// the first-level cache from one row to the next: where their distance is a power of two, it has room for few.
+    Columns,
 }
 
-/// Size of groups of a kernel that does not observe them, and accesses columns along the second axis.
-pub(crate) fn choose_columns(range: &NdRange, axes: AxisOrder) -> [u32; 3] {
-    let [width, height, _] = range.along(axes).global.map(|size| size.max(1));
+/// Width and height of groups of [`GroupForm::Columns`].
+const COLUMNS: [u32; 2] = [16, 64];
+
+impl GroupForm {
+    /// Extents of groups in a range that is large along both axes.
+    pub(crate) fn usual_extents(self) -> [u32; 2] {
+        match self {
+            GroupForm::Seen | GroupForm::Rows => [1 << 10, 1],
+            GroupForm::Columns => COLUMNS,
+        }
+    }
+}
+
+/// Returns the size of work-groups for a launch that leaves it open.
+pub(crate) fn choose_local(range: &NdRange, axes: AxisOrder, lanes: u32, form: GroupForm) -> [u32; 3] {
+    let along = range.along(axes);
+    axes.to_dimensions(match form {
+        GroupForm::Seen => choose_rows(&along, lanes, true),
+        GroupForm::Rows => choose_rows(&along, lanes, false),
+        GroupForm::Columns => choose_columns(&along),
+    })
+}
+
+/// [`choose_local`] for columns, in the order of axes. A group in a range that is short along one axis is longer along the other one.
+fn choose_columns(range: &NdRange) -> [u32; 3] {
+    let [width, height, _] = range.global.map(|size| size.max(1));
     let [columns, rows] = COLUMNS.map(u64::from);
-    // What one extent lacks, the other one has more.
-    let [width, height] =
-        [columns.max(columns * rows / height).min(width), rows.max(columns * rows / width).min(height)];
-    axes.to_dimensions([width as u32, height as u32, 1])
+    let [row, column] = [columns.max(columns * rows / height), rows.max(columns * rows / width)];
+    [row.min(width) as u32, column.min(height) as u32, 1]
 }
 
-/// [`choose_local`] in the order of axes.
+/// [`choose_local`] for rows, in the order of axes.
 fn choose_rows(range: &NdRange, lanes: u32, sees_groups: bool) -> [u32; 3] {
     let [width, height, _] = range.global.map(|size| size.max(1));
     const WANTED: u64 = 1024;
@@ -241,9 +264,9 @@ pub(crate) const TILE_ROWS: u64 = 4;
 /// Minimum nanoseconds of a work-item that is not bound by memory.
 const BUSY: f64 = 1.0;
 
-/// Groups of a launch whose kernel does not see them, by how many nanoseconds a work-item takes: long rows where memory may be
-/// what counts, else with room for brushes that are tiles, or those of [`choose_columns`]; and small enough that each of some threads has several that are worth
-/// beginning, but of as many work-items as there are lanes.
+/// Groups of a launch whose kernel does not see them, by how many nanoseconds a work-item takes. Rows are long where memory may be what
+/// counts, else they leave room for brushes that are tiles. Groups are small enough that each of some threads has several that are worth
+/// beginning, but have as many work-items as there are lanes.
 pub(crate) fn share_groups(
     local: [u32; 3],
     range: &NdRange,
@@ -251,7 +274,7 @@ pub(crate) fn share_groups(
     threads: u64,
     pace: f64,
     lanes: Option<u32>,
-    has_columns: bool,
+    form: GroupForm,
 ) -> [u32; 3] {
     const GROUPS: u64 = 16;
     const LEAST: u64 = 32;
@@ -262,6 +285,7 @@ pub(crate) fn share_groups(
     let (local, range) = (axes.to_axes(local), range.along(axes));
     let [width, height, _] = local.map(u64::from);
     let items: u64 = local.iter().map(|&size| u64::from(size)).product();
+    let has_columns = form == GroupForm::Columns;
     let rows =
         if pace >= BUSY && !has_columns { range.global[1].clamp(1, TILE_ROWS).max(height) } else { height };
     let width = (width * height / rows).clamp(1, width);
@@ -326,20 +350,23 @@ mod tests {
     fn open_groups_are_long_along_the_innermost_axis() {
         let range = NdRange::new(&[300, 4096, 64]).expect("a range");
         let [columns, planes] = columns_and_planes();
-        assert_eq!(choose_local(&range, columns, 16, false), [1, 1024, 1]);
-        assert_eq!(choose_local(&range, planes, 16, false), [1, 16, 64]);
-        assert_eq!(share_groups([1, 1024, 1], &range, columns, 2, 90.0, None, false)[1], 256);
+        assert_eq!(choose_local(&range, columns, 16, GroupForm::Rows), [1, 1024, 1]);
+        assert_eq!(choose_local(&range, planes, 16, GroupForm::Rows), [1, 16, 64]);
+        assert_eq!(share_groups([1, 1024, 1], &range, columns, 2, 90.0, None, GroupForm::Rows)[1], 256);
     }
 
     #[test]
     fn groups_with_columns_are_short_rows() {
         let [columns, _] = columns_and_planes();
-        let chosen = |global: [u64; 2]| choose_columns(&NdRange::new(&global).expect("a range"), ROWS);
+        let chosen = |global: [u64; 2]| {
+            choose_local(&NdRange::new(&global).expect("a range"), ROWS, 16, GroupForm::Columns)
+        };
         assert_eq!(chosen([512, 512]), [16, 64, 1]);
         assert_eq!((chosen([4, 512]), chosen([512, 4])), ([4, 256, 1], [256, 4, 1]));
         let range = NdRange::new(&[512, 512]).expect("a range");
-        assert_eq!(choose_columns(&range, columns), [64, 16, 1]);
-        let shared = |threads| share_groups([16, 64, 1], &range, ROWS, threads, 500.0, None, true);
+        assert_eq!(choose_local(&range, columns, 16, GroupForm::Columns), [64, 16, 1]);
+        let shared =
+            |threads| share_groups([16, 64, 1], &range, ROWS, threads, 500.0, None, GroupForm::Columns);
         assert_eq!((shared(1), shared(2), shared(1000)), ([16, 64, 1], [16, 64, 1], [16, 16, 1]));
     }
 
@@ -380,13 +407,22 @@ mod tests {
     fn threads_find_groups() {
         let share = |global: &[u64], threads, pace| {
             let range = NdRange::new(global).expect("a range");
-            share_groups(choose_local(&range, ROWS, 16, false), &range, ROWS, threads, pace, None, false)
+            share_groups(
+                choose_local(&range, ROWS, 16, GroupForm::Rows),
+                &range,
+                ROWS,
+                threads,
+                pace,
+                None,
+                GroupForm::Rows,
+            )
         };
         assert_eq!(share(&[704], 1, 1600.0), [704, 1, 1]);
         assert_eq!(share(&[704], 2, 1600.0), [32, 1, 1]);
         assert_eq!(share(&[704], 2, 1.0), [704, 1, 1]);
         let range = NdRange::new(&[704]).expect("a range");
-        let settled = |lanes| share_groups([704, 1, 1], &range, ROWS, 2, 1600.0, Some(lanes), false);
+        let settled =
+            |lanes| share_groups([704, 1, 1], &range, ROWS, 2, 1600.0, Some(lanes), GroupForm::Rows);
         assert_eq!([1, 16, 64].map(settled), [[5, 1, 1], [32, 1, 1], [64, 1, 1]]);
         assert_eq!(share(&[4096], 2, 90.0), [128, 1, 1]);
         assert_eq!(share(&[1 << 20], 2, 90.0), [1024, 1, 1]);
@@ -404,13 +440,13 @@ mod tests {
     fn open_groups_fill_brushes_and_divide_the_launch() {
         let chosen =
             |global: &[u64], sees| choose_local(&NdRange::new(global).expect("a range"), ROWS, 16, sees);
-        assert_eq!(chosen(&[4096], true), [1024, 1, 1]);
-        assert_eq!(chosen(&[48], true), [48, 1, 1]);
-        assert_eq!(chosen(&[7], true), [7, 1, 1]);
-        assert_eq!(chosen(&[1, 4096], true), [1, 1024, 1]);
-        assert_eq!(chosen(&[1000, 3], true), [1000, 1, 1]);
-        assert_eq!(chosen(&[5000, 3], false), [1024, 1, 1]);
-        assert_eq!(chosen(&[8, 100_000], false), [8, 128, 1]);
-        assert_eq!(chosen(&[0, 0], false), [1, 1, 1]);
+        assert_eq!(chosen(&[4096], GroupForm::Seen), [1024, 1, 1]);
+        assert_eq!(chosen(&[48], GroupForm::Seen), [48, 1, 1]);
+        assert_eq!(chosen(&[7], GroupForm::Seen), [7, 1, 1]);
+        assert_eq!(chosen(&[1, 4096], GroupForm::Seen), [1, 1024, 1]);
+        assert_eq!(chosen(&[1000, 3], GroupForm::Seen), [1000, 1, 1]);
+        assert_eq!(chosen(&[5000, 3], GroupForm::Rows), [1024, 1, 1]);
+        assert_eq!(chosen(&[8, 100_000], GroupForm::Rows), [8, 128, 1]);
+        assert_eq!(chosen(&[0, 0], GroupForm::Rows), [1, 1, 1]);
     }
 }
