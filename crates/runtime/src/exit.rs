@@ -6,12 +6,14 @@
 //!
 //! Functions of `atexit` run in reverse order, and LLVM registers destructors of tables when they are first needed. So threads are stopped
 //! where the main thread's own variables end, which is before all of them; nothing is compiled in the background from then on.
-//! Where another thread ends the process, they are stopped by a function of `atexit`. One of those has to be after each table that a
-//! compilation has made while it may still run: a small compilation before the first one makes those of code generation
-//! ([`heddle_llvm::make_lazy_tables`]), and the function is registered at each step of the first compilations, and of later ones
-//! after the first, second, fourth and so on, since hardly any makes a table that those before did not need.
+//! Where another thread ends the process, they are stopped by a function of `atexit`. It is registered first where a program finds the
+//! device, before anything is compiled. One has to be after each table that a compilation has made while it may still run: a small
+//! compilation before the first one makes those of code generation ([`heddle_llvm::make_lazy_tables`]), and the function is registered
+//! at each step of the first compilations, and of later ones after the first, second, fourth and so on, since hardly any makes a table
+//! that those before did not need.
 
 use heddle_llvm::{CompilerThread, make_lazy_tables, stop_compiler_threads};
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -57,8 +59,11 @@ fn this_thread() -> libc::pid_t {
     unsafe { libc::gettid() }
 }
 
-/// Has the exit stop threads that compile. To be called by threads of the application.
+/// Has the exit stop threads that compile. To be called by threads of the application, first before any thread may compile: where
+/// the process exits while the first compilation begins, it is too late for a function of `atexit`.
 pub fn watch() {
+    static FIRST: Once = Once::new();
+    FIRST.call_once(register_close);
     // SAFETY: there is nothing that it needs.
     if this_thread() == unsafe { libc::getpid() } {
         // At the end of the thread there is nothing left to be registered.
@@ -74,10 +79,15 @@ fn register(steps: u64) {
     }
     let later = if steps < WATCHED { steps + 1 } else { steps.saturating_mul(2) };
     if NEXT_WATCH.compare_exchange(next, later, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-        // SAFETY: the function is there as long as the process, since a library with running threads is not closed. Where
-        // there is no room for it, threads are not stopped.
-        let _ = unsafe { libc::atexit(close) };
+        register_close();
     }
+}
+
+/// Registers `close`, which is called before what is registered already.
+fn register_close() {
+    // SAFETY: the function is there as long as the process, since a library with running threads is not closed. Where
+    // there is no room for it, threads are not stopped.
+    let _ = unsafe { libc::atexit(close) };
 }
 
 /// Notes that LLVM has done a step of a compilation, and may have made tables.
@@ -108,9 +118,6 @@ pub fn busy() -> Busy {
         while ![0, this_thread()].contains(&EXITING.load(Ordering::SeqCst)) {
             thread::park_timeout(Duration::from_secs(1));
         }
-    }
-    if STEPS.load(Ordering::Relaxed) == 0 {
-        register(0);
     }
     Busy { _registered: CompilerThread::enter() }
 }

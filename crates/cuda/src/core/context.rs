@@ -4,6 +4,7 @@ use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::memory;
 use crate::core::registry::HandleTable;
 use crate::cuda::*;
+use heddle_runtime::exit;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,8 +40,9 @@ thread_local! {
     static STACK: RefCell<Vec<CudaHandle>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Initializes the driver.
+/// Initializes the driver, before anything is compiled.
 pub fn initialize() {
+    exit::watch();
     IS_INITIALIZED.store(true, Ordering::Release);
 }
 

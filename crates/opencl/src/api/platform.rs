@@ -8,6 +8,7 @@ use crate::core::error::{ClError, ClResult, ensure};
 use crate::core::platform::{EXTENSIONS, NAME, Platform, VENDOR, VERSION, VERSION_3_1, platform};
 use crate::core::registry::{find, handle_of};
 use crate::core::svm::SVM_TYPES;
+use heddle_runtime::exit;
 use std::ffi::c_void;
 
 /// Returns the version of an extension as `cl_version` packs it.
@@ -23,19 +24,25 @@ pub fn extension_version(name: &str) -> u32 {
     }
 }
 
+fn find_platforms(count: cl_uint, platforms: ClOutput<ClHandle>, there: ClOutput<cl_uint>) -> ClResult<()> {
+    ensure(
+        (count == 0) == platforms.is_null() && !(platforms.is_null() && there.is_null()),
+        CL_INVALID_VALUE,
+    )?;
+    // Nothing is compiled before a program has the platform.
+    exit::watch();
+    platforms.write(handle_of(&**platform()));
+    there.write(1);
+    Ok(())
+}
+
 entries! {
     fn clGetPlatformIDs(count: cl_uint, platforms: ClOutput<ClHandle>, there: ClOutput<cl_uint>) {
-        ensure((count == 0) == platforms.is_null() && !(platforms.is_null() && there.is_null()), CL_INVALID_VALUE)?;
-        platforms.write(handle_of(&**platform()));
-        there.write(1);
-        Ok(())
+        find_platforms(count, platforms, there)
     }
 
     fn clIcdGetPlatformIDsKHR(count: cl_uint, platforms: ClOutput<ClHandle>, there: ClOutput<cl_uint>) {
-        ensure((count == 0) == platforms.is_null() && !(platforms.is_null() && there.is_null()), CL_INVALID_VALUE)?;
-        platforms.write(handle_of(&**platform()));
-        there.write(1);
-        Ok(())
+        find_platforms(count, platforms, there)
     }
 
     fn clGetPlatformInfo(of: ClHandle, name: cl_uint, size: usize, value: ClOutput<c_void>, needed: ClOutput<usize>) {
