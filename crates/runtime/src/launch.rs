@@ -421,9 +421,7 @@ impl PreparedKernel {
         let times = LaunchTimes { items: range.items(), time: time.as_nanos() as f64, slices };
         match code.selection.add_launch(ticket, &times, || has_idle(share.threads)) {
             FollowUp::Nothing => {}
-            FollowUp::Build { code: number, compiles, is_paid } => {
-                self.build_candidate(&code, number, compiles, is_paid);
-            }
+            FollowUp::Build(request) => self.build_candidate(&code, request),
             FollowUp::Settled(report) => self.end_examination(&code, &report, range.items()),
         }
         crate::print::flush();

@@ -9,7 +9,9 @@ use crate::kernel_facts::{KernelFacts, kernels_of};
 use crate::memory::cache_bytes;
 use crate::processors::{lower_priority, thread_time};
 use crate::range::{GroupForm, Groups};
-use crate::selection::{ClassReport, LaunchClass, Selection, TrialBudget, Trials, parse_choices};
+use crate::selection::{
+    BuildRequest, ClassReport, LaunchClass, Selection, TrialBudget, Trials, parse_choices,
+};
 use crate::statistics::{account_line, choices_text, class_lines};
 use crate::vector_code::{CodeForm, CodeVariant};
 use heddle_compiler::{KernelReport, PassPolicy};
@@ -578,7 +580,7 @@ impl PreparedKernel {
         };
         let _busy = crate::exit::busy();
         let found = self.compiled_candidate(variant, true).0.ok().flatten();
-        first.selection.add_code(number, false, Duration::ZERO, found.map(Arc::new));
+        first.selection.add_chosen_code(number, found.map(Arc::new));
     }
 
     /// Code of a candidate, loaded or compiled, and the processor time that it took.
@@ -595,35 +597,29 @@ impl PreparedKernel {
 
     /// Starts a thread that loads a candidate from the cache or compiles it. Unless the budget has paid for it, the thread has the lowest
     /// priority; such a thread never ends where all processors are busy.
-    pub(crate) fn build_candidate(
-        &self,
-        first: &Arc<GroupCode>,
-        number: usize,
-        compiles: bool,
-        is_paid: bool,
-    ) {
-        /// One candidate of the process is compiled at a time.
-        static BUILDING: Mutex<()> = Mutex::new(());
-        let Some(variant) = first.selection.with_spec(number, |spec| spec.variant) else { return };
+    pub(crate) fn build_candidate(&self, first: &Arc<GroupCode>, request: BuildRequest) {
+        /// At each priority one candidate of the process is compiled at a time.
+        static BUILDING: [Mutex<()>; 2] = [Mutex::new(()), Mutex::new(())];
+        let Some(variant) = first.selection.with_spec(request.code, |spec| spec.variant) else { return };
         let (kernel, code) = (self.clone(), Arc::clone(first));
         let build = move || {
-            if !is_paid {
+            if !request.is_paid {
                 lower_priority();
             }
-            let _turn = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+            let _turn = BUILDING[usize::from(request.is_paid)].lock().unwrap_or_else(PoisonError::into_inner);
             let Some(_busy) = crate::exit::busy_in_background() else {
                 // The process ends; to drop code would use LLVM.
                 loop {
                     thread::park();
                 }
             };
-            let (built, time) = kernel.compiled_candidate(variant, !compiles);
+            let (built, time) = kernel.compiled_candidate(variant, !request.compiles);
             // A variant that cannot be compiled is no candidate any more.
-            code.selection.add_code(number, compiles, time, built.ok().flatten().map(Arc::new));
+            code.selection.end_build(request, time, built.ok().flatten().map(Arc::new));
         };
         // Where the system has no more threads, the candidate is none.
         if thread::Builder::new().name("heddle-compiler".into()).spawn(build).is_err() {
-            first.selection.add_code(number, true, Duration::ZERO, None);
+            first.selection.end_build(request, Duration::ZERO, None);
         }
     }
 

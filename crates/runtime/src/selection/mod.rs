@@ -126,8 +126,8 @@ enum CodeState<C> {
     /// Not in the cache.
     Unbuilt,
     Building {
+        request: BuildRequest,
         reserved: f64,
-        weight: f64,
     },
     Ready(Arc<C>),
     Failed,
@@ -214,17 +214,28 @@ pub(crate) struct Ticket {
     reserved: f64,
 }
 
+/// Code that is to be loaded from the cache or compiled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct BuildRequest {
+    pub(crate) code: usize,
+    /// True if the code is to be compiled, since it is not in the cache.
+    pub(crate) compiles: bool,
+    /// True if the budget pays for the whole time. Otherwise the work is for an idle processor.
+    pub(crate) is_paid: bool,
+}
+
+impl BuildRequest {
+    /// Weight of the build's time in the budget.
+    fn weight(self) -> f64 {
+        if self.is_paid { 1.0 } else { IDLE_WEIGHT }
+    }
+}
+
 /// Consequence of a launch.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum FollowUp {
     Nothing,
-    /// The code with this number is to be loaded from the cache; if `compiles`, to be compiled. `is_paid` is true if the budget pays for
-    /// the whole time; otherwise the work is for an idle processor.
-    Build {
-        code: usize,
-        compiles: bool,
-        is_paid: bool,
-    },
+    Build(BuildRequest),
     /// All candidates of the class have been examined.
     Settled(ClassReport),
 }
@@ -294,31 +305,37 @@ impl<S: CandidateSpec, C> Selection<S, C> {
         state.follow_up(ticket.class, has_idle)
     }
 
-    /// Ends a search or compilation that [`FollowUp::Build`] requested, which took so long. No code after a search means that
-    /// there is none in the cache, after a compilation that the kernel cannot be compiled so.
-    pub(crate) fn add_code(&self, number: usize, compiles: bool, time: Duration, code: Option<Arc<C>>) {
+    /// Ends a build, which took so long. No code after a search means that there is none in the cache, after a compilation that the
+    /// kernel cannot be compiled so. A build that another one has overtaken is ignored.
+    pub(crate) fn end_build(&self, request: BuildRequest, time: Duration, code: Option<Arc<C>>) {
         let mut state = self.state();
+        let Some(slot) = state.codes.get_mut(request.code) else { return };
+        let CodeState::Building { request: current, reserved } = slot.code else { return };
+        if current != request {
+            return;
+        }
         let is_ready = code.is_some();
-        let next = match code {
+        slot.code = match code {
             Some(code) => CodeState::Ready(code),
-            None if compiles => CodeState::Failed,
+            None if request.compiles => CodeState::Failed,
             None => CodeState::Unbuilt,
         };
+        let time = time.as_nanos() as f64;
+        state.total.settle(reserved, time * request.weight());
+        if request.compiles && is_ready {
+            state.compile_time = state.compile_time.max(time);
+        }
+    }
+
+    /// Adds the code that [`Self::open_class`] wants. Without it, classes whose choice it was run code 0.
+    pub(crate) fn add_chosen_code(&self, number: usize, code: Option<Arc<C>>) {
+        let mut state = self.state();
+        let is_ready = code.is_some();
         let Some(slot) = state.codes.get_mut(number) else { return };
-        let before = std::mem::replace(&mut slot.code, next);
-        if let CodeState::Building { reserved, weight } = before {
-            let time = time.as_nanos() as f64;
-            state.total.settle(reserved, time * weight);
-            if compiles && is_ready {
-                state.compile_time = state.compile_time.max(time);
-            }
-        } else if !is_ready {
-            // A choice of a process before, whose code is gone.
-            state
-                .classes
-                .iter_mut()
-                .filter(|class| class.incumbent == number)
-                .for_each(|class| class.incumbent = 0);
+        slot.code = code.map_or(CodeState::Unbuilt, CodeState::Ready);
+        if !is_ready {
+            let classes = state.classes.iter_mut().filter(|class| class.incumbent == number);
+            classes.for_each(|class| class.incumbent = 0);
         }
     }
 
@@ -549,7 +566,7 @@ impl<S: CandidateSpec, C> SelectionState<S, C> {
             let compiles = match self.codes[code].code {
                 // The next launch examines it.
                 CodeState::Ready(_) | CodeState::First => return FollowUp::Nothing,
-                CodeState::Building { .. } => return FollowUp::Nothing,
+                CodeState::Building { request, reserved } => return self.overtake(request, reserved),
                 CodeState::Failed => continue,
                 CodeState::Unknown => false,
                 CodeState::Unbuilt => true,
@@ -558,14 +575,13 @@ impl<S: CandidateSpec, C> SelectionState<S, C> {
             if self.codes.iter().any(|slot| matches!(slot.code, CodeState::Building { .. })) {
                 return FollowUp::Nothing;
             }
-            let time = if compiles { 1.5 * self.compile_time } else { LOADING };
+            let time = self.expected_time(compiles);
             let allowance = self.total.allowance();
-            let weight = if allowance >= time * IDLE_WEIGHT && has_idle() { IDLE_WEIGHT } else { 1.0 };
-            let cost = time * weight;
+            let is_paid = !(allowance >= time * IDLE_WEIGHT && has_idle());
+            let request = BuildRequest { code, compiles, is_paid };
+            let cost = time * request.weight();
             if allowance >= cost {
-                self.total.reserve(cost);
-                self.codes[code].code = CodeState::Building { reserved: cost, weight };
-                return FollowUp::Build { code, compiles, is_paid: weight == 1.0 };
+                return self.begin_build(request, cost);
             }
             // The most promising one is waited for.
             break;
@@ -578,6 +594,27 @@ impl<S: CandidateSpec, C> SelectionState<S, C> {
         let measured = state.standings.iter().filter(|it| it.code != state.incumbent);
         let others = measured.filter_map(|it| Some((it.code, (it.ratio? * 1000.0) as u64))).collect();
         FollowUp::Settled(ClassReport { incumbent: state.incumbent, others })
+    }
+
+    /// Expected time of a compilation or of a search in the cache.
+    fn expected_time(&self, compiles: bool) -> f64 {
+        if compiles { 1.5 * self.compile_time } else { LOADING }
+    }
+
+    fn begin_build(&mut self, request: BuildRequest, cost: f64) -> FollowUp {
+        self.total.reserve(cost);
+        self.codes[request.code].code = CodeState::Building { request, reserved: cost };
+        FollowUp::Build(request)
+    }
+
+    /// Begins a build again that waits for an idle processor, once the budget pays for all of it: other processes may leave none.
+    fn overtake(&mut self, request: BuildRequest, reserved: f64) -> FollowUp {
+        let cost = self.expected_time(request.compiles);
+        if request.is_paid || self.total.allowance() + reserved < cost {
+            return FollowUp::Nothing;
+        }
+        self.total.settle(reserved, 0.0);
+        self.begin_build(BuildRequest { is_paid: true, ..request }, cost)
     }
 
     fn kept_choice(&self, class: &ClassState) -> Option<KeptChoice> {

@@ -33,10 +33,12 @@ struct SimulatedKernel {
     disturbed: std::ops::Range<f64>,
     compile_time: f64,
     has_idle: bool,
+    /// True if other processes take each processor that seems idle.
+    is_starved: bool,
     clock: f64,
     seed: u64,
     /// Compilation that is under way: code, whether it compiles, and when it ends.
-    build: Option<(usize, bool, f64)>,
+    build: Option<(BuildRequest, f64)>,
     builds: usize,
     /// True time of all launches, and true excess over the better of both codes.
     run: f64,
@@ -90,6 +92,7 @@ impl SimulatedKernel {
             disturbed: 0.0..0.0,
             compile_time: COMPILE,
             has_idle: true,
+            is_starved: false,
             clock: 0.0,
             seed: 1,
             build: None,
@@ -121,18 +124,18 @@ impl SimulatedKernel {
     }
 
     fn launch(&mut self, size: Launches) -> f64 {
-        if let Some((code, compiles, end)) = self.build.filter(|it| it.2 <= self.clock) {
+        if let Some((request, end)) = self.build.filter(|it| it.1 <= self.clock) {
             self.build = None;
-            let time = if compiles { self.compile_time } else { 0.0 };
-            self.lost_to_builds += time * if self.has_idle { IDLE_WEIGHT } else { 1.0 };
-            self.builds += usize::from(compiles);
-            let ready = compiles.then(|| Arc::new(code));
-            self.selection.add_code(code, compiles, Duration::from_nanos(time as u64), ready);
+            let time = if request.compiles { self.compile_time } else { 0.0 };
+            self.lost_to_builds += time * request.weight();
+            self.builds += usize::from(request.compiles);
+            let ready = request.compiles.then(|| Arc::new(request.code));
+            self.selection.end_build(request, Duration::from_nanos(time as u64), ready);
             assert!(end <= self.clock);
         }
         let specs = self.specs.clone();
         if let Some(code) = self.selection.open_class(size.class(), || specs) {
-            self.selection.add_code(code, false, Duration::ZERO, Some(Arc::new(code)));
+            self.selection.add_chosen_code(code, Some(Arc::new(code)));
         }
         let before = self.incumbent(size);
         let work = LaunchWork { items: size.items, groups: size.groups, threads: size.threads };
@@ -176,9 +179,11 @@ impl SimulatedKernel {
         self.lost += loss.max(0.0);
         match self.selection.add_launch(picked.ticket, &times, || self.has_idle) {
             FollowUp::Nothing => {}
-            FollowUp::Build { code, compiles, .. } => {
-                let time = if compiles { self.compile_time } else { 0.0 };
-                self.build = Some((code, compiles, self.clock + time));
+            FollowUp::Build(request) => {
+                let time = if request.compiles { self.compile_time } else { 0.0 };
+                // Where other processes leave no processor idle, only a build that the budget pays for ends.
+                let is_starved = self.is_starved && !request.is_paid;
+                self.build = Some((request, if is_starved { f64::INFINITY } else { self.clock + time }));
             }
             FollowUp::Settled(_) => self.settled += 1,
         }
@@ -324,6 +329,16 @@ fn a_disturbance_does_not_flip_a_choice_for_good() {
 }
 
 #[test]
+fn a_build_that_waits_for_an_idle_processor_is_overtaken() {
+    let mut kernel = SimulatedKernel::new(&PROMISES, |code, _| [1.0, 0.8, 0.9, 2.0, 12.0][code]);
+    kernel.is_starved = true;
+    let size = launches(1_024_000);
+    kernel.run_for(20.0, size);
+    assert_eq!(kernel.settled, 1);
+    assert!(kernel.gap(size) < 1.03);
+}
+
+#[test]
 fn nothing_is_tried_again_while_the_pace_stays() {
     let mut kernel = SimulatedKernel::new(&PROMISES, |code, _| [1.0, 0.8, 0.9, 2.0, 12.0][code]);
     let size = launches(1_024_000);
@@ -388,7 +403,7 @@ fn a_second_process_starts_with_the_kept_choice() {
     );
     let specs = kernel.specs.clone();
     assert_eq!(selection.open_class(size.class(), || specs), Some(1));
-    selection.add_code(1, false, Duration::ZERO, None);
+    selection.add_chosen_code(1, None);
     assert_eq!(selection.classes()[0].1, 0);
 }
 
@@ -409,9 +424,9 @@ fn a_code_that_cannot_be_compiled_is_no_candidate() {
         assert!(picked.slices.is_none());
         let times = LaunchTimes { items: size.items, time: 1e6, ..LaunchTimes::default() };
         match selection.add_launch(picked.ticket, &times, || true) {
-            FollowUp::Build { code, compiles, .. } => {
-                requested.push((code, compiles));
-                selection.add_code(code, compiles, Duration::from_millis(1), None);
+            FollowUp::Build(request) => {
+                requested.push((request.code, request.compiles));
+                selection.end_build(request, Duration::from_millis(1), None);
             }
             FollowUp::Settled(report) => assert!(report.others.is_empty()),
             FollowUp::Nothing => {}
