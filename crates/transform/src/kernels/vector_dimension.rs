@@ -158,6 +158,8 @@ pub fn vector_dimension(module: &Module, kernel: &str) -> VectorDimension {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Neighbours {
     Uniform,
+    /// A store of all lanes to one address, where one lane counts, as under a condition.
+    Overwritten,
     Contiguous,
     Near,
     Apart,
@@ -257,6 +259,7 @@ fn estimate(kernel: &Function, module: &Module, dimension: u8) -> Option<Dimensi
             let bytes = u64::from(ty.bytes()).max(1);
             let neighbours = match step {
                 Some(0) if data.op == Op::Load => Neighbours::Uniform,
+                Some(0) => Neighbours::Overwritten,
                 Some(step @ 1..) if step <= bytes => Neighbours::Contiguous,
                 Some(step @ 1..) if step / bytes / ELEMENTS_PER_UNIT < GATHERED => Neighbours::Near,
                 _ => Neighbours::Apart,
@@ -355,6 +358,18 @@ block0:
         let axes = [[0, 1, 2], [1, 0, 2], [0, 2, 1], [2, 0, 1]];
         assert_eq!(found, axes.map(AxisOrder));
         assert!(choice(0, 1).has_columns && !vector_dimension(&copy(0, 1, ""), "k").has_columns);
+    }
+
+    #[test]
+    fn one_store_per_row_makes_no_columns() {
+        // Lanes along dimension 1 store to one address, lanes along dimension 0 to a row.
+        let store = "  v12 = zext i64, v3
+  v13 = shl v12, 2
+  v14 = ptradd v0, v13
+  store v10, v14
+";
+        let choice = vector_dimension(&copy(0, 1, store), "k");
+        assert_eq!((choice.axes.dimension(0), choice.has_columns), (1, false), "{choice}");
     }
 
     #[test]
