@@ -2,11 +2,12 @@
 
 use super::{Pass, PassInfo};
 use crate::context::PassContext;
+use crate::divergence::analyze_divergence;
 use crate::option_words::{OptionWord, describe, flag, parse_options, word};
 use crate::options::{invalid_option, parse_block};
 use heddle_ir::verify::Stage;
 use heddle_ir::{Block, Diagnostic, Function, Module};
-use heddle_transform::boscc::{GuardOptions, GuardPolicy, GuardRequest};
+use heddle_transform::boscc::{GuardOptions, GuardPolicy, GuardRequest, guard_by_uniform_factors};
 use heddle_transform::guard_regions;
 use std::collections::BTreeMap;
 
@@ -46,8 +47,14 @@ fn request_guard(options: &mut GuardOptions, word: &str) -> Result<(), Diagnosti
 
 pub(super) fn run(options: &GuardOptions, module: &mut Module, context: &mut PassContext<'_>) -> Result<(), Diagnostic> {
     for func in &mut module.functions {
-        let divergent = context.analyses.divergent_branches(func)?;
+        let mut divergent = context.analyses.divergent_branches(func)?;
         let options = GuardOptions { untaken: untaken_rates(context, func), ..options.clone() };
+        if options.policy != GuardPolicy::Needed
+            && !divergent.is_empty()
+            && let Some((control, facts)) = analyze_divergence(func)
+        {
+            guard_by_uniform_factors(func, (&control, &facts), &mut divergent, &options);
+        }
         if guard_regions(func, &divergent, &options)?.is_empty() {
             context.analyses.preserve_divergent_branches(func, divergent);
         }

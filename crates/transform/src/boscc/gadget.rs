@@ -41,15 +41,8 @@ impl GuardEditor {
     ) {
         let branch = func.terminator(from).expect("a complete block has a terminator");
         let condition = func.inst(branch).args[0];
-        let other = func.inst(branch).targets()[1 - slot];
-        let voting = func.insert_block_after(from);
-        func.layout.remove_inst(branch);
-        func.layout.append_inst(branch, voting);
-        let (op, targets) = match slot {
-            0 => (Op::Any, [voting, other]),
-            _ => (Op::All, [other, voting]),
-        };
-        let vote = match is_occupied {
+        let op = if slot == 0 { Op::Any } else { Op::All };
+        self.split_branch(func, (from, slot), arm, |func| match is_occupied {
             true => append(func, from, InstData::plain(op, [condition])),
             false => {
                 let mask = append(func, from, InstData::plain(Op::Mask, []));
@@ -58,13 +51,32 @@ impl GuardEditor {
                 let active = append(func, from, active);
                 append(func, from, InstData::plain(op, [active]).total())
             }
-        };
-        append_branch(func, from, vote, targets);
-        self.replaced.entry(arm).or_default().insert(from, smallvec![voting]);
-        self.replaced.entry(other).or_default().insert(from, smallvec![from, voting]);
-        self.preds[voting] = smallvec![from];
-        self.preds[arm] = smallvec![voting];
-        self.preds[other].push(voting);
+        });
+    }
+
+    /// Inserts a uniform branch before a block's branch, which skips an arm: for the first target where the condition is false, for the
+    /// second one where it is true. Returns the block of the branch that was there.
+    pub(super) fn split_branch(
+        &mut self,
+        func: &mut Function,
+        (from, slot): (Block, usize),
+        arm: Block,
+        condition: impl FnOnce(&mut Function) -> Value,
+    ) -> Block {
+        let branch = func.terminator(from).expect("a complete block has a terminator");
+        let other = func.inst(branch).targets()[1 - slot];
+        let rest = func.insert_block_after(from);
+        func.layout.remove_inst(branch);
+        func.layout.append_inst(branch, rest);
+        let targets = if slot == 0 { [rest, other] } else { [other, rest] };
+        let condition = condition(func);
+        append_branch(func, from, condition, targets);
+        self.replaced.entry(arm).or_default().insert(from, smallvec![rest]);
+        self.replaced.entry(other).or_default().insert(from, smallvec![from, rest]);
+        self.preds[rest] = smallvec![from];
+        self.preds[arm] = smallvec![rest];
+        self.preds[other].push(rest);
+        rest
     }
 
     /// Updates the φs that guards of arms affect.
@@ -97,7 +109,7 @@ impl GuardEditor {
     }
 }
 
-fn append(func: &mut Function, block: Block, data: InstData) -> Value {
+pub(super) fn append(func: &mut Function, block: Block, data: InstData) -> Value {
     let inst = func.make_inst(data, &[Type::I1]);
     func.layout.append_inst(inst, block);
     func.results(inst)[0]

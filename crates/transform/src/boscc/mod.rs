@@ -33,12 +33,15 @@
 //! Guards nest: each is an edit of one branch, and an inner vote runs only if the outer one was not empty. A cascade of
 //! tests thus has its most biased test before all others.
 //!
+//! Where a factor of the condition is uniform, no vote is needed to branch on it (`uniform_factors`).
+//!
 //! `model` places guards by the cost of a region, its probability of being empty, and the cost of a guard. Barriers and
 //! `total` instructions with effects must not run with an empty mask; they are always guarded.
 
 mod gadget;
 mod likelihood;
 mod model;
+mod uniform_factors;
 
 use std::collections::BTreeMap;
 
@@ -51,6 +54,7 @@ use crate::linearize::iteration_graph;
 use crate::linearize::refusal::{lane_source, requires_lane};
 use gadget::GuardEditor;
 use model::GuardCostModel;
+pub use uniform_factors::guard_by_uniform_factors;
 
 /// Policy for guards without an explicit request.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -147,6 +151,15 @@ pub fn guard_regions(
     Ok(plan.into_iter().map(|(block, _)| block).collect())
 }
 
+/// Branch and slot of which a block is the arm, if it is one.
+fn arm_of(control: &ControlTables, divergent: &EntitySet<Block>, block: Block) -> Option<(Block, usize)> {
+    let &[from] = control.cfg.preds(block) else { return None };
+    let targets = control.cfg.succs(from);
+    let slot = targets.iter().position(|&to| to == block)?;
+    let is_conditional = targets.len() == 2 && targets[0] != targets[1];
+    (is_conditional && divergent.contains(from)).then_some((from, slot))
+}
+
 struct GuardPlanner<'a> {
     func: &'a Function,
     control: &'a ControlTables,
@@ -222,13 +235,8 @@ impl GuardPlanner<'_> {
         diagnostic.of_func(&self.func.name)
     }
 
-    /// Branch and slot of which this block is the arm, if it is one.
     fn arm(&self, block: Block) -> Option<(Block, usize)> {
-        let &[from] = self.control.cfg.preds(block) else { return None };
-        let targets = self.control.cfg.succs(from);
-        let slot = targets.iter().position(|&to| to == block)?;
-        let is_conditional = targets.len() == 2 && targets[0] != targets[1];
-        (is_conditional && self.divergent.contains(from)).then_some((from, slot))
+        arm_of(self.control, self.divergent, block)
     }
 
     /// Other arm of the branch whose arm this block is.

@@ -51,17 +51,22 @@ impl<'a> GuardCostModel<'a> {
 
     /// True if guarding this target of a branch pays.
     pub(super) fn pays(&self, arm: Block, from: Block, slot: usize) -> bool {
-        let first = self.position[arm] as usize;
-        let last = first + self.control.dominators.dominated(arm).len();
         // Lanes mostly agree on conditions of indices, and then rather on the larger arm: the vote rarely skips it.
         let registers = match self.condition(from) {
             Some(condition) if is_of_indices(self.func, condition) => 1.0,
             _ => f64::from(self.options.registers.max(1)),
         };
-        let cost = registers * (self.before[last] - self.before[first]) / executions(self.control, arm);
+        let cost = registers * self.region_cost(arm);
         let vote = VOTE_COST + registers - 1.0;
         let empty = self.empty_probability(from, slot);
         empty * cost > vote + MISPREDICTION_COST * empty.min(1.0 - empty)
+    }
+
+    /// Cost of what a block dominates, on one register, each time that the block runs.
+    pub(super) fn region_cost(&self, block: Block) -> f64 {
+        let first = self.position[block] as usize;
+        let last = first + self.control.dominators.dominated(block).len();
+        (self.before[last] - self.before[first]) / executions(self.control, block)
     }
 
     /// Probability that no lane takes this target of a branch.
@@ -72,7 +77,7 @@ impl<'a> GuardCostModel<'a> {
         }
     }
 
-    fn condition(&self, from: Block) -> Option<Value> {
+    pub(super) fn condition(&self, from: Block) -> Option<Value> {
         let branch = self.func.terminator(from).map(|inst| self.func.inst(inst))?;
         branch.args.first().copied()
     }
