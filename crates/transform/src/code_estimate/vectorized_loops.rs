@@ -35,16 +35,19 @@ impl CodeEstimate<'_> {
         if is_short { 1.0 } else { 1.0 / (lanes * GAIN).max(1.0) }
     }
 
-    /// Bits of the elements that an access takes from one iteration to the next.
+    /// Bits of the elements that an access takes from one iteration to the next, or of a number that collects them: LLVM takes as many
+    /// iterations at once as a register holds of the widest.
     fn element_bits(&self, cycle: Cycle, inst: Inst) -> Option<u32> {
         let data = self.func.inst(inst);
         let value = match data.op {
-            Op::Load => self.func.result(inst)?,
+            Op::Load | Op::Phi => self.func.result(inst)?,
             Op::Store => data.args[0],
             _ => return None,
         };
-        let is_walk = self.step(cycle, data.address()?, MAX_DEPTH) != Some(0);
-        is_walk.then(|| self.func.value_type(value).scalar().bits())
+        let walker = data.address().unwrap_or(value);
+        let step = self.step(cycle, walker, MAX_DEPTH);
+        let is_counted = if data.op == Op::Phi { step.is_none() } else { step != Some(0) };
+        is_counted.then(|| self.func.value_type(value).scalar().bits())
     }
 
     fn is_vectorizable(&self, cycle: Cycle, inst: Inst) -> bool {
@@ -168,5 +171,44 @@ block2:
         assert!(integers < 0.5 * chain, "a chain");
         let few = |step| walk(step, sum, "  v6 = add v5, v4", "8");
         assert!(few(2) > 0.9 * few(3), "few iterations");
+    }
+
+    /// Time of a loop that counts the bytes that are one value.
+    fn count_bytes(step: u32, end: u32, matching: &str) -> f64 {
+        kernel(
+            1,
+            &format!(
+                "\
+block0:
+  br block1
+block1:
+  v1 = phi i64 [block0: 0], [block1: v9]
+  v5 = phi i32 [block0: 0], [block1: v6]
+  v2 = shl v1, {step}
+  v3 = ptradd v0, v2
+  v4 = load i8, v3
+  v7 = icmp eq v4, 7
+  v8 = {matching}
+  v6 = add v5, v8
+  v9 = add v1, 1
+  v10 = icmp ult v9, {end}
+  br v10, block1, block2
+block2:
+  store v5, v0
+  ret"
+            ),
+        )
+    }
+
+    #[test]
+    fn counts_of_bytes_are_vectorized_by_the_width_of_the_count() {
+        // 64 iterations are four registers of counts, though one register of bytes.
+        let bytes = count_bytes(0, 64, "zext i32, v7");
+        assert!(bytes < 0.5 * count_bytes(1, 64, "zext i32, v7"), "every other byte");
+        assert!(
+            count_bytes(0, 32, "zext i32, v7") > 0.8 * count_bytes(1, 32, "zext i32, v7"),
+            "few iterations"
+        );
+        assert!(bytes < 0.5 * count_bytes(0, 64, "udiv v5, 3"), "a division");
     }
 }
