@@ -9,6 +9,10 @@
 //!   sdiv %a, -1        sub 0, %a                   without `nsw`
 //! ```
 //!
+//! A remainder next to the quotient of the same numbers is what the quotient leaves, `%a - %a / umax(%b, 1) * %b`. It is `%a` where `%b`
+//! is 0, and LLVM finds `i` in `i / n * n + i % n`, the index of an element by row and column: its terms cancel. With the other divisor
+//! they would not.
+//!
 //! LLVM's passes remove what ranges and conditions make unnecessary.
 //! Decision: the divisor depends on the divisor only. A test for the minimum divided by -1 would make a uniform divisor
 //! vary with the dividend, so rows and columns of `i / n` would no longer be known; emission guards against it instead
@@ -18,22 +22,62 @@ use crate::view::{LlvmModule, Val, intrinsic_id};
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMOpcode, LLVMTypeKind, LLVMValueKind};
+use rustc_hash::FxHashSet;
 
+/// Depth of operands that are compared, and the number of operands of each.
+const EXPRESSION_DEPTH: u32 = 4;
+const MAX_OPERANDS: u32 = 3;
 const NO_NAME: *const std::ffi::c_char = c"".as_ptr();
 
 /// Makes all integer divisions of a module defined for a zero divisor, and for the constant divisor -1.
 pub(crate) fn define_divisions(module: &LlvmModule) {
-    let blocks = module.functions().filter(|func| !func.is_declaration()).flat_map(|func| func.blocks());
-    let insts: Vec<Val<'_>> = blocks.flat_map(|block| block.insts().collect::<Vec<_>>()).collect();
-    for inst in insts {
-        define_folded(inst);
-        use LLVMOpcode::{LLVMSDiv, LLVMSRem, LLVMUDiv, LLVMURem};
-        let opcode = inst.opcode();
-        if matches!(opcode, LLVMUDiv | LLVMURem | LLVMSDiv | LLVMSRem) {
-            let is_signed = matches!(opcode, LLVMSDiv | LLVMSRem);
-            // SAFETY: a live division of this module, which nothing keeps.
-            unsafe { define(module, inst, is_signed) };
+    use LLVMOpcode::{LLVMSDiv, LLVMSRem, LLVMUDiv, LLVMURem};
+    for func in module.functions().filter(|func| !func.is_declaration()) {
+        let insts: Vec<Val<'_>> =
+            func.blocks().into_iter().flat_map(|block| block.insts().collect::<Vec<_>>()).collect();
+        let is_quotient = |inst: &&Val<'_>| matches!(inst.opcode(), LLVMUDiv | LLVMSDiv);
+        let quotients: FxHashSet<Vec<usize>> =
+            insts.iter().filter(is_quotient).map(|&inst| key_of(inst)).collect();
+        let leaves = |&inst: &Val<'_>| {
+            matches!(inst.opcode(), LLVMURem | LLVMSRem) && quotients.contains(&key_of(inst))
+        };
+        // Keys are of the source, before a division changes.
+        let has_quotient: Vec<bool> = insts.iter().map(leaves).collect();
+        for (inst, has_quotient) in insts.into_iter().zip(has_quotient) {
+            define_folded(inst);
+            let opcode = inst.opcode();
+            if matches!(opcode, LLVMUDiv | LLVMURem | LLVMSDiv | LLVMSRem) {
+                let is_signed = matches!(opcode, LLVMSDiv | LLVMSRem);
+                // SAFETY: a live division of this module, which nothing keeps.
+                unsafe { define(module, inst, is_signed, has_quotient) };
+            }
         }
+    }
+}
+
+/// Signedness and operands of a division as the source has them: clang loads a variable for each of its uses. Divisions with one key need
+/// not have the same numbers.
+fn key_of(division: Val<'_>) -> Vec<usize> {
+    let is_signed = matches!(division.opcode(), LLVMOpcode::LLVMSDiv | LLVMOpcode::LLVMSRem);
+    let mut key = vec![usize::from(is_signed)];
+    for index in 0..2 {
+        add_expression(division.operand(index), EXPRESSION_DEPTH, &mut key);
+    }
+    key
+}
+
+fn add_expression(value: Val<'_>, depth: u32, key: &mut Vec<usize>) {
+    use LLVMOpcode::{LLVMAlloca, LLVMPHI};
+    let is_inner = value.kind() == LLVMValueKind::LLVMInstructionValueKind
+        && !matches!(value.opcode(), LLVMAlloca | LLVMPHI)
+        && value.operand_count() <= MAX_OPERANDS;
+    if depth == 0 || !is_inner {
+        key.push(value.0 as usize);
+        return;
+    }
+    key.push(value.opcode() as usize);
+    for index in 0..value.operand_count() {
+        add_expression(value.operand(index), depth - 1, key);
     }
 }
 
@@ -72,7 +116,7 @@ fn all_elements(value: Val<'_>, meets: &impl Fn(u128, u128) -> bool) -> bool {
 
 /// # Safety
 /// A live integer division of this module, which nothing keeps.
-unsafe fn define(module: &LlvmModule, inst: Val<'_>, is_signed: bool) {
+unsafe fn define(module: &LlvmModule, inst: Val<'_>, is_signed: bool, has_quotient: bool) {
     let divisor = inst.operand(1);
     if all_elements(divisor, &|bits, ones| bits != 0 && !(is_signed && bits == ones)) {
         return;
@@ -88,6 +132,15 @@ unsafe fn define(module: &LlvmModule, inst: Val<'_>, is_signed: bool) {
                 _ => LLVMConstNull(ty),
             };
             LLVMReplaceAllUsesWith(inst.0, result);
+            LLVMInstructionEraseFromParent(inst.0);
+        } else if has_quotient {
+            let (a, by) = (inst.operand(0).0, nonzero(module, builder, divisor));
+            let quotient = match is_signed {
+                true => LLVMBuildSDiv(builder, a, by, NO_NAME),
+                false => LLVMBuildUDiv(builder, a, by, NO_NAME),
+            };
+            let product = LLVMBuildMul(builder, quotient, divisor.0, NO_NAME);
+            LLVMReplaceAllUsesWith(inst.0, LLVMBuildSub(builder, a, product, NO_NAME));
             LLVMInstructionEraseFromParent(inst.0);
         } else {
             LLVMSetOperand(inst.0, 1, nonzero(module, builder, divisor));

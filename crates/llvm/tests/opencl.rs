@@ -124,3 +124,22 @@ fn divisions_are_defined() {
         );
     }
 }
+
+/// The index of an element by its row and column is the index again, though a division by zero is none.
+#[test]
+fn rows_and_columns_cancel() {
+    let text = |declared: &str, index: &str| {
+        let source = format!("kernel void k(global int *a, {declared}) {{ a[{index}] = 1; }}\n");
+        compile_opencl(&source, "k.cl", &[]).unwrap_or_else(|log| panic!("{log}")).0.text()
+    };
+    let has_division = |text: &str| ["udiv", "sdiv", "urem", "srem"].iter().any(|it| text.contains(it));
+    for declared in ["int i, int w", "uint i, uint w", "ulong i, ulong w"] {
+        let cancelled = text(declared, "i / w * w + i % w");
+        assert!(!has_division(&cancelled), "{declared}:\n{cancelled}");
+        for index in ["i % w", "i / w * w", "i / (w + 1) * w + i % w", "i / w * w - i % w"] {
+            assert!(has_division(&text(declared, index)), "{declared}, {index}");
+        }
+    }
+    let mixed = text("int i, uint w", "i / (int)w * w + i % w");
+    assert!(has_division(&mixed), "{mixed}");
+}
