@@ -13,6 +13,7 @@ pub mod program;
 pub mod launch;
 pub mod exit;
 pub mod memory;
+pub mod transfer;
 pub mod environment;
 
 pub mod vector_code;

@@ -16,9 +16,9 @@ const MIDDLING: usize = 64 << 10;
 /// Initial contents of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Contents {
-    /// Zeros: all of the memory is there.
+    /// Zeros.
     Zeros,
-    /// Unspecified: pages of large memory are backed when they are written.
+    /// Unspecified: no time is spent on it.
     Unknown,
 }
 
@@ -27,6 +27,7 @@ pub enum Contents {
 enum Source {
     Heap,
     Shared,
+    /// Pages of its own, zeros that the system backs when they are first touched: by the threads that need them, and never twice.
     OwnPages,
 }
 
@@ -55,22 +56,21 @@ pub fn allocate(layout: Layout, contents: Contents) -> Option<NonNull<u8>> {
     if layout.size() == 0 || layout.size() >= LARGE && layout.size() > machine_memory::free_bytes() {
         return None;
     }
-    let source = source_of(layout);
-    let start = match (source, contents) {
-        (Source::Shared, _) => shared().take(layout.size())?,
+    let start = match (source_of(layout), contents) {
+        (Source::OwnPages, _) => map_pages(layout)?,
+        (Source::Shared, _) => {
+            let start = shared().take(layout.size())?;
+            if contents == Contents::Zeros {
+                // SAFETY: it has as many bytes; nothing else knows of it yet.
+                unsafe { start.write_bytes(0, layout.size()) };
+            }
+            start
+        }
         // SAFETY: the layout has bytes.
         (Source::Heap, Contents::Zeros) => NonNull::new(unsafe { alloc_zeroed(layout) })?,
         // SAFETY: as above.
-        _ => NonNull::new(unsafe { alloc(layout) })?,
+        (Source::Heap, Contents::Unknown) => NonNull::new(unsafe { alloc(layout) })?,
     };
-    if source == Source::OwnPages {
-        // SAFETY: it is memory of this size, page by page. Advice that the system does not take changes nothing but speed.
-        unsafe { libc::madvise(start.as_ptr().cast(), layout.size(), libc::MADV_HUGEPAGE) };
-    }
-    if source != Source::Heap && contents == Contents::Zeros {
-        // SAFETY: it has as many bytes; nothing else knows of it yet.
-        unsafe { start.write_bytes(0, layout.size()) };
-    }
     machine_memory::give(layout.size());
     Some(start)
 }
@@ -85,8 +85,63 @@ pub unsafe fn free(start: NonNull<u8>, layout: Layout) {
         // SAFETY: the caller's promise.
         Source::Shared => unsafe { shared().give_back(start, layout.size()) },
         // SAFETY: as above.
-        _ => unsafe { dealloc(start.as_ptr(), layout) },
+        Source::OwnPages => unsafe { unmap_pages(start, layout) },
+        // SAFETY: as above.
+        Source::Heap => unsafe { dealloc(start.as_ptr(), layout) },
     }
+}
+
+/// Maps zeroed pages, large ones where the system has them.
+#[cfg(unix)]
+fn map_pages(layout: Layout) -> Option<NonNull<u8>> {
+    let (bytes, align) = (layout.size().checked_next_multiple_of(GRAIN)?, layout.align());
+    let room = bytes.checked_add(align)?;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping that touches no other.
+    let start =
+        unsafe { libc::mmap(std::ptr::null_mut(), room, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+    if start == libc::MAP_FAILED {
+        return None;
+    }
+    let before = start.align_offset(align);
+    // SAFETY: the parts before and behind the aligned memory are of this mapping, and page by page. Advice that the system does not take
+    // changes nothing but speed.
+    unsafe {
+        let aligned = start.byte_add(before);
+        if before > 0 {
+            libc::munmap(start, before);
+        }
+        libc::munmap(aligned.byte_add(bytes), room - before - bytes);
+        #[cfg(target_os = "linux")]
+        libc::madvise(aligned, bytes, libc::MADV_HUGEPAGE);
+        NonNull::new(aligned.cast())
+    }
+}
+
+/// Unmaps pages.
+///
+/// # Safety
+/// They came from [`map_pages`] with this layout, and nobody uses them any more.
+#[cfg(unix)]
+unsafe fn unmap_pages(start: NonNull<u8>, layout: Layout) {
+    // SAFETY: the caller's promise.
+    unsafe { libc::munmap(start.as_ptr().cast(), layout.size().next_multiple_of(GRAIN)) };
+}
+
+#[cfg(not(unix))]
+fn map_pages(layout: Layout) -> Option<NonNull<u8>> {
+    // SAFETY: the layout has bytes.
+    NonNull::new(unsafe { alloc_zeroed(layout) })
+}
+
+/// Frees pages.
+///
+/// # Safety
+/// They came from [`map_pages`] with this layout, and nobody uses them any more.
+#[cfg(not(unix))]
+unsafe fn unmap_pages(start: NonNull<u8>, layout: Layout) {
+    // SAFETY: the caller's promise.
+    unsafe { dealloc(start.as_ptr(), layout) }
 }
 
 /// The bytes of the largest cache, if the system tells.

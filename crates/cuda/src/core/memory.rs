@@ -9,6 +9,7 @@ use crate::core::graph_memory;
 use crate::core::registry::HandleTable;
 use crate::cuda::*;
 use heddle_runtime::memory::{self, Contents};
+use heddle_runtime::transfer;
 use std::alloc::Layout;
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -364,7 +365,7 @@ impl MemoryCopy {
                 let from = std::ptr::with_exposed_provenance::<u8>(row(&self.from));
                 let to = std::ptr::with_exposed_provenance_mut::<u8>(row(&self.to));
                 // SAFETY: of known memory it was checked that all rows are in it; of the host's it is the application's promise.
-                unsafe { std::ptr::copy(from, to, self.width) };
+                unsafe { transfer::copy(from, to, self.width) };
             }
         }
         Ok(())
@@ -404,19 +405,21 @@ impl MemoryFill {
     /// Executes the fill after a recheck.
     pub fn run(&self) -> CudaResult<()> {
         self.check()?;
-        for y in 0..self.height {
+        if self.width == 0 || self.height == 0 {
+            return Ok(());
+        }
+        let value = &self.value.to_le_bytes()[..self.size];
+        let width = self.width * self.size;
+        // Rows that touch are one; the pitch is a multiple of the value's size.
+        let (bytes, rows) = match self.pitch <= width {
+            true => (width + (self.height - 1) * self.pitch, 1),
+            false => (width, self.height),
+        };
+        for y in 0..rows {
             let row = self.start as usize + y * self.pitch;
             let row = std::ptr::with_exposed_provenance_mut::<u8>(row);
-            for x in 0..self.width {
-                // SAFETY: it was checked that all rows are in known memory, and that values are aligned there.
-                unsafe {
-                    match self.size {
-                        1 => row.add(x).write(self.value as u8),
-                        2 => row.cast::<u16>().add(x).write(self.value as u16),
-                        _ => row.cast::<u32>().add(x).write(self.value),
-                    }
-                }
-            }
+            // SAFETY: it was checked that all rows are in known memory.
+            unsafe { transfer::fill(row, value, bytes) };
         }
         Ok(())
     }

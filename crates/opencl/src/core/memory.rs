@@ -4,6 +4,7 @@
 //! accesses use raw pointers and nothing here creates references to the contents.
 
 use heddle_runtime::memory::{Contents, allocate, free, layout_of};
+use heddle_runtime::transfer;
 use std::alloc::Layout;
 use std::fmt;
 use std::ptr::NonNull;
@@ -55,7 +56,7 @@ impl Address {
     /// Both ranges are mapped memory of at least `bytes` bytes.
     pub unsafe fn copy_from(self, from: Address, bytes: usize) {
         // SAFETY: the caller's promise.
-        unsafe { std::ptr::copy(from.0, self.0, bytes) }
+        unsafe { transfer::copy(from.0, self.0, bytes) }
     }
 
     /// Returns a copy of the bytes.
@@ -69,29 +70,15 @@ impl Address {
         copy
     }
 
-    /// Repeats a pattern over bytes: a block of patterns is copied again and again, so the size of the pattern does not count.
+    /// Repeats a pattern over bytes.
     ///
     /// # Safety
     /// The range is mapped memory of at least `bytes` bytes.
     pub unsafe fn fill(self, pattern: &[u8], bytes: usize) {
-        let Some((&first, rest)) = pattern.split_first() else { return };
-        if rest.iter().all(|&byte| byte == first) {
-            // SAFETY: the caller's promise.
-            unsafe { self.0.write_bytes(first, bytes) };
-            return;
-        }
-        let whole = pattern.len() * (FILL_BLOCK / pattern.len()).max(1);
-        let block: Vec<u8> = pattern.iter().copied().cycle().take(whole.min(bytes)).collect();
-        for start in (0..bytes).step_by(whole) {
-            let some = block.len().min(bytes - start);
-            // SAFETY: the caller's promise; a part of the piece.
-            unsafe { std::ptr::copy_nonoverlapping(block.as_ptr(), self.0.add(start), some) };
-        }
+        // SAFETY: the caller's promise.
+        unsafe { transfer::fill(self.0, pattern, bytes) }
     }
 }
-
-/// Bytes of the block that a fill copies: it stays in the first-level cache.
-const FILL_BLOCK: usize = 4096;
 
 /// The shape of a box of bytes in a linear piece of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
