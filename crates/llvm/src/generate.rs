@@ -3,6 +3,7 @@
 use crate::cpu::Cpu;
 use crate::inverse_roots::estimate_roots;
 use crate::jit::{CodegenLevel, TargetMachine, machine, no_machine, not_compiled};
+use crate::lane_shuffles::permute_registers;
 use crate::masks::{MaskRepresentation, rewrite_masks};
 use crate::prefetch::prefetch_masked_accesses;
 use crate::saturation::saturate_vectors;
@@ -161,13 +162,14 @@ pub struct OptimizeOptions {
     pub masks: Option<MaskRepresentation>,
 }
 
-/// Optimizes a module with LLVM's passes. Also replaces inverse square roots by estimates,
+/// Optimizes a module with LLVM's passes. Also replaces inverse square roots by estimates, permutes registers,
 /// lowers masked accesses that the CPU lacks, gives masks the machine's representation, and prefetches masked accesses, each where the CPU
 /// profits.
 pub fn optimize(module: &LlvmModule, cpu: &Cpu, options: OptimizeOptions) -> Result<(), Diagnostic> {
     set_target_attributes(module, cpu);
     estimate_roots(module, cpu);
     saturate_vectors(module, cpu);
+    permute_registers(module, cpu);
     LlvmPasses::of_vector_code(cpu, options.loops)?.run(module)?;
     store_single_lanes(module);
     lower_unmasked_accesses(module, cpu)?;

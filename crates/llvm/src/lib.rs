@@ -33,6 +33,7 @@ mod fatal_errors;
 mod generate;
 mod masks;
 mod inverse_roots;
+mod lane_shuffles;
 mod saturation;
 mod single_calls;
 mod prefetch;

@@ -2,6 +2,7 @@
 
 use super::assembler::ValueHandle;
 use super::function::BodyEmitter;
+use crate::lane_shuffles::LANE_SHUFFLE;
 use heddle_ir::words::{Flag, Flags, FloatPredicate, IntPredicate, Reduction};
 use heddle_ir::{Op, Scalar, Type};
 use llvm_sys::LLVMOpcode;
@@ -226,6 +227,8 @@ impl BodyEmitter<'_, '_> {
             let value = self.element(vector, self.lane(index, lane));
             result = self.set_lane(result, value, lane);
         }
+        // The CPU is not known here, and the last insertion leads to the whole chain.
+        asm.attach(result, LANE_SHUFFLE, None, &[]);
         result
     }
 

@@ -194,7 +194,6 @@ impl FunctionLowering<'_, '_, '_> {
 
     pub(super) fn matches(&mut self, inst: &ResolvedInst, ty: Word) -> LowerResult<()> {
         let value = self.read(&inst.args[1], ty)?;
-        let scalar = self.emit.scalar(value);
         let members = self.members(inst.args.get(2))?;
         let yes = self.emit.bool(true);
         let active = self.ballot(yes);
@@ -202,19 +201,22 @@ impl FunctionLowering<'_, '_, '_> {
             Some(members) => self.emit.op(Op::And, &[members, active]),
             None => active,
         };
-        let mut same = members;
-        for bit in 0..scalar.bits() {
-            let by = self.emit.int(scalar, bit.into());
-            let moved = self.emit.op(Op::Lshr, &[value, by]);
-            let own = self.emit.resize(moved, Scalar::I1, false);
-            let with = self.ballot(own);
-            let without = self.emit.not(with);
-            let alike = self.emit.select(own, with, without);
-            same = self.emit.op(Op::And, &[same, alike]);
+        // A comparison with each lane takes fewer instructions than a vote on each bit.
+        let zero = self.emit.int32(0);
+        let mut equal = zero;
+        for lane in 0..Scalar::I32.bits() {
+            let from = self.emit.int32(lane.into());
+            let theirs = self.emit.op(Op::Broadcast, &[value, from]);
+            // Lanes that are not active give any value; the members exclude them.
+            let theirs = self.frozen(theirs);
+            let is_equal = self.emit.icmp(IntPredicate::Eq, value, theirs);
+            let bit = self.emit.int32(1 << lane);
+            let bit = self.emit.select(is_equal, bit, zero);
+            equal = self.emit.op(Op::Or, &[equal, bit]);
         }
+        let mut same = self.emit.op(Op::And, &[equal, members]);
         if inst.words.contains(&Word::All) {
             let all = self.emit.icmp(IntPredicate::Eq, same, members);
-            let zero = self.emit.int32(0);
             same = self.emit.select(all, members, zero);
             self.write(&inst.args[0], same, false);
             self.write_second(&inst.args[0], |_| all);
