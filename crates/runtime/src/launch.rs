@@ -315,13 +315,17 @@ impl PreparedKernel {
         threads: usize,
         code: &Arc<GroupCode>,
     ) -> LaunchPlan {
-        let Some(pace) = code.pace().filter(|_| self.chooses_groups(&plan.variant)) else {
+        if !self.chooses_groups(&plan.variant) {
             return plan;
-        };
-        let share = share_threads(pace * range.items() as f64, threads);
+        }
+        let pace = code.pace();
+        let share = pace.map_or(threads, |pace| share_threads(pace * range.items() as f64, threads));
         let settled = code.selection.settled(&self.class(&plan.variant, &plan.groups, share));
         let lanes = |chosen: Option<Arc<GroupCode>>| chosen.as_ref().unwrap_or(code).options.lanes();
-        let lanes = settled.map(|(_, chosen)| lanes(chosen));
+        let lanes = match pace {
+            None => Some(lanes(None)),
+            Some(_) => settled.map(|(_, chosen)| lanes(chosen)),
+        };
         let (axes, threads) = (plan.variant.axes, threads as u64);
         let local = share_groups(plan.local, range, axes, threads, pace, lanes, self.unseen_form(axes));
         let groups = range.groups(local, plan.variant.axes);

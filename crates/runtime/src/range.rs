@@ -264,15 +264,15 @@ pub(crate) const TILE_ROWS: u64 = 4;
 /// Minimum nanoseconds of a work-item that is not bound by memory.
 const BUSY: f64 = 1.0;
 
-/// Groups of a launch whose kernel does not see them, by how many nanoseconds a work-item takes. Rows are long where memory may be what
+/// Groups of a launch whose kernel does not see them, by how many nanoseconds a work-item takes, if that is known. Rows are long where memory may be what
 /// counts, else they leave room for brushes that are tiles. Groups are small enough that each of some threads has several that are worth
-/// beginning, but have as many work-items as there are lanes.
+/// beginning, but have as many work-items as there are lanes. Work-items of unknown time may take long, so all threads get some.
 pub(crate) fn share_groups(
     local: [u32; 3],
     range: &NdRange,
     axes: AxisOrder,
     threads: u64,
-    pace: f64,
+    pace: Option<f64>,
     lanes: Option<u32>,
     form: GroupForm,
 ) -> [u32; 3] {
@@ -286,11 +286,15 @@ pub(crate) fn share_groups(
     let [width, height, _] = local.map(u64::from);
     let items: u64 = local.iter().map(|&size| u64::from(size)).product();
     let has_columns = form == GroupForm::Columns;
-    let rows =
-        if pace >= BUSY && !has_columns { range.global[1].clamp(1, TILE_ROWS).max(height) } else { height };
+    let rows = if pace.is_some_and(|pace| pace >= BUSY) && !has_columns {
+        range.global[1].clamp(1, TILE_ROWS).max(height)
+    } else {
+        height
+    };
     let width = (width * height / rows).clamp(1, width);
     let enough = range.items() / threads.saturating_mul(groups).max(1);
-    let wanted = enough.max((CHUNK / pace.max(0.001)) as u64).max(least);
+    let worth_beginning = pace.map_or(0, |pace| (CHUNK / pace.max(0.001)) as u64);
+    let wanted = enough.max(worth_beginning).max(least);
     if threads == 1 || wanted >= items {
         return axes.to_dimensions([width as u32, rows as u32, local[2]]);
     }
@@ -352,7 +356,7 @@ mod tests {
         let [columns, planes] = columns_and_planes();
         assert_eq!(choose_local(&range, columns, 16, GroupForm::Rows), [1, 1024, 1]);
         assert_eq!(choose_local(&range, planes, 16, GroupForm::Rows), [1, 16, 64]);
-        assert_eq!(share_groups([1, 1024, 1], &range, columns, 2, 90.0, None, GroupForm::Rows)[1], 256);
+        assert_eq!(share_groups([1, 1024, 1], &range, columns, 2, Some(90.0), None, GroupForm::Rows)[1], 256);
     }
 
     #[test]
@@ -366,7 +370,7 @@ mod tests {
         let range = NdRange::new(&[512, 512]).expect("a range");
         assert_eq!(choose_local(&range, columns, 16, GroupForm::Columns), [64, 16, 1]);
         let shared =
-            |threads| share_groups([16, 64, 1], &range, ROWS, threads, 500.0, None, GroupForm::Columns);
+            |threads| share_groups([16, 64, 1], &range, ROWS, threads, Some(500.0), None, GroupForm::Columns);
         assert_eq!((shared(1), shared(2), shared(1000)), ([16, 64, 1], [16, 64, 1], [16, 16, 1]));
     }
 
@@ -412,17 +416,20 @@ mod tests {
                 &range,
                 ROWS,
                 threads,
-                pace,
+                Some(pace),
                 None,
                 GroupForm::Rows,
             )
         };
         assert_eq!(share(&[704], 1, 1600.0), [704, 1, 1]);
+        let range = NdRange::new(&[1024]).expect("a range");
+        let unknown = share_groups([1024, 1, 1], &range, ROWS, 2, None, Some(16), GroupForm::Rows);
+        assert_eq!(unknown, [32, 1, 1], "work-items of unknown time are shared");
         assert_eq!(share(&[704], 2, 1600.0), [32, 1, 1]);
         assert_eq!(share(&[704], 2, 1.0), [704, 1, 1]);
         let range = NdRange::new(&[704]).expect("a range");
         let settled =
-            |lanes| share_groups([704, 1, 1], &range, ROWS, 2, 1600.0, Some(lanes), GroupForm::Rows);
+            |lanes| share_groups([704, 1, 1], &range, ROWS, 2, Some(1600.0), Some(lanes), GroupForm::Rows);
         assert_eq!([1, 16, 64].map(settled), [[5, 1, 1], [32, 1, 1], [64, 1, 1]]);
         assert_eq!(share(&[4096], 2, 90.0), [128, 1, 1]);
         assert_eq!(share(&[1 << 20], 2, 90.0), [1024, 1, 1]);
