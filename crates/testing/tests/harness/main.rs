@@ -6,6 +6,7 @@ mod crate_graph;
 mod cut_off;
 mod documents;
 mod generated;
+mod mutants;
 mod naming;
 mod op_coverage;
 mod replay;
