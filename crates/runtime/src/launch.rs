@@ -319,13 +319,13 @@ impl PreparedKernel {
             return plan;
         }
         let pace = code.pace();
-        let share = pace.map_or(threads, |pace| share_threads(pace * range.items() as f64, threads));
-        let settled = code.selection.settled(&self.class(&plan.variant, &plan.groups, share));
-        let lanes = |chosen: Option<Arc<GroupCode>>| chosen.as_ref().unwrap_or(code).options.lanes();
-        let lanes = match pace {
-            None => Some(lanes(None)),
-            Some(_) => settled.map(|(_, chosen)| lanes(chosen)),
+        let settled_lanes = |pace: f64| {
+            let share = share_threads(pace * range.items() as f64, threads);
+            let settled = code.selection.settled(&self.class(&plan.variant, &plan.groups, share));
+            settled.map(|(_, chosen)| chosen.as_ref().unwrap_or(code).options.lanes())
         };
+        // The first launch runs this code.
+        let lanes = pace.map_or(Some(code.options.lanes()), settled_lanes);
         let (axes, threads) = (plan.variant.axes, threads as u64);
         let local = share_groups(plan.local, range, axes, threads, pace, lanes, self.unseen_form(axes));
         let groups = range.groups(local, plan.variant.axes);

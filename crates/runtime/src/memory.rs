@@ -92,7 +92,6 @@ pub unsafe fn free(start: NonNull<u8>, layout: Layout) {
 }
 
 /// Maps zeroed pages, large ones where the system has them.
-#[cfg(unix)]
 fn map_pages(layout: Layout) -> Option<NonNull<u8>> {
     let (bytes, align) = (layout.size().checked_next_multiple_of(GRAIN)?, layout.align());
     let room = bytes.checked_add(align)?;
@@ -112,7 +111,6 @@ fn map_pages(layout: Layout) -> Option<NonNull<u8>> {
             libc::munmap(start, before);
         }
         libc::munmap(aligned.byte_add(bytes), room - before - bytes);
-        #[cfg(target_os = "linux")]
         libc::madvise(aligned, bytes, libc::MADV_HUGEPAGE);
         NonNull::new(aligned.cast())
     }
@@ -122,26 +120,9 @@ fn map_pages(layout: Layout) -> Option<NonNull<u8>> {
 ///
 /// # Safety
 /// They came from [`map_pages`] with this layout, and nobody uses them any more.
-#[cfg(unix)]
 unsafe fn unmap_pages(start: NonNull<u8>, layout: Layout) {
     // SAFETY: the caller's promise.
     unsafe { libc::munmap(start.as_ptr().cast(), layout.size().next_multiple_of(GRAIN)) };
-}
-
-#[cfg(not(unix))]
-fn map_pages(layout: Layout) -> Option<NonNull<u8>> {
-    // SAFETY: the layout has bytes.
-    NonNull::new(unsafe { alloc_zeroed(layout) })
-}
-
-/// Frees pages.
-///
-/// # Safety
-/// They came from [`map_pages`] with this layout, and nobody uses them any more.
-#[cfg(not(unix))]
-unsafe fn unmap_pages(start: NonNull<u8>, layout: Layout) {
-    // SAFETY: the caller's promise.
-    unsafe { dealloc(start.as_ptr(), layout) }
 }
 
 /// The bytes of the largest cache, if the system tells.

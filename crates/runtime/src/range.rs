@@ -264,9 +264,10 @@ pub(crate) const TILE_ROWS: u64 = 4;
 /// Minimum nanoseconds of a work-item that is not bound by memory.
 const BUSY: f64 = 1.0;
 
-/// Groups of a launch whose kernel does not see them, by how many nanoseconds a work-item takes, if that is known. Rows are long where memory may be what
-/// counts, else they leave room for brushes that are tiles. Groups are small enough that each of some threads has several that are worth
-/// beginning, but have as many work-items as there are lanes. Work-items of unknown time may take long, so all threads get some.
+/// Groups of a launch whose kernel does not see them, by how many nanoseconds a work-item takes, if that is known. Rows are long where
+/// memory may be what counts, else they leave room for brushes that are tiles. Groups are small enough that each of some threads has
+/// several that are worth beginning, but have as many work-items as there are lanes. Work-items of unknown time may take long, so all
+/// threads get some.
 pub(crate) fn share_groups(
     local: [u32; 3],
     range: &NdRange,

@@ -32,13 +32,10 @@ impl Start {
 
 /// Does the work for all parts of so many bytes, given as offset and number of bytes.
 fn in_parts(bytes: usize, work: impl Fn(usize, usize) + Send + Sync + 'static) {
-    if bytes < SHARED {
+    if bytes < SHARED || Pool::of_process().threads() == 1 {
         return work(0, bytes);
     }
     let pool = Pool::of_process();
-    if pool.threads() == 1 {
-        return work(0, bytes);
-    }
     let part = bytes.div_ceil(pool.threads() * PARTS).next_multiple_of(PAGE);
     let share = JobShare { threads: pool.threads(), grain: 1, is_ordered: false };
     pool.run(bytes.div_ceil(part) as u64, share, move |numbers| {

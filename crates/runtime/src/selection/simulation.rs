@@ -37,7 +37,7 @@ struct SimulatedKernel {
     is_starved: bool,
     clock: f64,
     seed: u64,
-    /// Compilation that is under way: code, whether it compiles, and when it ends.
+    /// Build that is under way, and when it ends.
     build: Option<(BuildRequest, f64)>,
     builds: usize,
     /// True time of all launches, and true excess over the better of both codes.
