@@ -7,7 +7,7 @@ use crate::option_words::{OptionWord, describe, flag, parse_options, word};
 use crate::options::{invalid_option, parse_block};
 use heddle_ir::verify::Stage;
 use heddle_ir::{Block, Diagnostic, Function, Module};
-use heddle_transform::boscc::{GuardOptions, GuardPolicy, GuardRequest, guard_by_uniform_factors};
+use heddle_transform::boscc::{GuardOptions, GuardPolicy, GuardRequest, guard_by_uniform_factors, has_factors};
 use heddle_transform::guard_regions;
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub(super) fn run(options: &GuardOptions, module: &mut Module, context: &mut Pas
         let mut divergent = context.analyses.divergent_branches(func)?;
         let options = GuardOptions { untaken: untaken_rates(context, func), ..options.clone() };
         if options.policy != GuardPolicy::Needed
-            && !divergent.is_empty()
+            && has_factors(func, &divergent)
             && let Some((control, facts)) = analyze_divergence(func)
         {
             guard_by_uniform_factors(func, (&control, &facts), &mut divergent, &options);

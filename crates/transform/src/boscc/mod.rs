@@ -54,7 +54,7 @@ use crate::linearize::iteration_graph;
 use crate::linearize::refusal::{lane_source, requires_lane};
 use gadget::GuardEditor;
 use model::GuardCostModel;
-pub use uniform_factors::guard_by_uniform_factors;
+pub use uniform_factors::{guard_by_uniform_factors, has_factors};
 
 /// Policy for guards without an explicit request.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]

@@ -35,6 +35,11 @@ enum Junction {
 }
 
 impl Junction {
+    /// Junction whose factors decide that an arm is skipped.
+    fn of_slot(slot: usize) -> Junction {
+        if slot == 0 { Junction::And } else { Junction::Or }
+    }
+
     /// Operands of a value that this operation makes.
     fn operands(self, func: &Function, value: Value) -> Option<[Value; 2]> {
         let data = func.inst(func.def_inst(value)?);
@@ -71,13 +76,13 @@ struct UniformFactor {
 }
 
 /// Guards arms of divergent branches by the uniform factors of their conditions, and keeps `divergent`, the blocks with such
-/// branches, up to date. Returns true if it changed the function.
+/// branches, up to date.
 pub fn guard_by_uniform_factors(
     func: &mut Function,
     (control, facts): (&ControlTables, &Divergence),
     divergent: &mut EntitySet<Block>,
     options: &GuardOptions,
-) -> bool {
+) {
     let model = GuardCostModel::new(func, control, options);
     let mut found = Vec::new();
     for &arm in control.index.order() {
@@ -89,18 +94,18 @@ pub fn guard_by_uniform_factors(
         if options.requests.contains_key(&arm) || model.region_cost(arm) < MIN_COST {
             continue;
         }
-        let junction = if slot == 0 { Junction::And } else { Junction::Or };
+        let junction = Junction::of_slot(slot);
         let Some(condition) = model.condition(from) else { continue };
         let search = FactorSearch { func, control, facts, block: from, junction };
         let mut factors = Vec::new();
         search.find(condition, &mut factors, &mut false, MAX_DEPTH);
         if !factors.is_empty() {
-            found.push((arm, from, slot, junction, condition, factors));
+            found.push((arm, (from, slot), condition, factors));
         }
     }
-    let has_found = !found.is_empty();
     let mut editor = GuardEditor::new(&control.cfg);
-    for (arm, from, slot, junction, condition, factors) in found {
+    for (arm, (from, slot), condition, factors) in found {
+        let junction = Junction::of_slot(slot);
         let uniform: Vec<Value> = factors.iter().map(|it| it.value).collect();
         let rest = editor.split_branch(func, (from, slot), arm, |func| {
             let mut all = None;
@@ -126,7 +131,13 @@ pub fn guard_by_uniform_factors(
         divergent.insert(rest);
     }
     editor.finish_arms(func);
-    has_found
+}
+
+/// True if a divergent branch has a condition of several factors.
+pub fn has_factors(func: &Function, divergent: &EntitySet<Block>) -> bool {
+    let is_joined = |value| [Junction::And, Junction::Or].iter().any(|it| it.operands(func, value).is_some());
+    let condition = |block| func.inst(func.terminator(block)?).args.first().copied();
+    divergent.iter().any(|block| condition(block).is_some_and(is_joined))
 }
 
 struct FactorSearch<'a> {
