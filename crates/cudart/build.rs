@@ -10,5 +10,6 @@ fn main() {
     println!("cargo::rustc-cdylib-link-arg=-fuse-ld=bfd");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-Bsymbolic");
     println!("cargo::rustc-env=HEDDLE_CUDART={major}");
-    println!("cargo::rerun-if-changed=build.rs");
+    // The same file seen from both packages.
+    println!("cargo::rerun-if-changed=../cudart/build.rs");
 }

@@ -13,7 +13,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{ChildStdout, Command, Stdio};
-use std::sync::Mutex;
+use std::sync::{Condvar, Mutex};
 use std::thread::available_parallelism;
 
 /// Minutes that `./x test` gives to the fuzzer, all topics together; 0 runs no slice.
@@ -51,18 +51,69 @@ impl TestProgram {
         name.rsplit_once('-').map_or(name.clone(), |(name, _)| name.to_string())
     }
 
+    /// Package and name, as [`LONG`] has them.
+    fn key(&self) -> (String, String) {
+        let package = self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        (package, self.name())
+    }
+}
+
+/// Programs that take more than ten seconds, those that take longest first: package and name.
+const LONG: [(&str, &str); 20] = [
+    ("cuda", "driver"),
+    ("opencl", "driver"),
+    ("testing", "native"),
+    ("testing", "ptx"),
+    ("plugin", "loops"),
+    ("bundle", "python"),
+    ("cli", "bad_input"),
+    ("testing", "opencl_c"),
+    ("testing", "shapes"),
+    ("testing", "harness"),
+    ("testing", "faults"),
+    ("testing", "quick"),
+    ("testing", "figures"),
+    ("faults", "planted"),
+    ("ir", "bad_input"),
+    ("testing", "math"),
+    ("analysis", "cfg"),
+    ("opencl", "images"),
+    ("testing", "passes"),
+    ("ptx", "bad_input"),
+];
+
+/// Programs that execute generated code: package, name, and tests that do the same for each value of `HEDDLE_CPU`.
+const EXECUTING: [(&str, &str, &[&str]); 6] = [
+    ("cuda", "driver", &[]),
+    ("opencl", "driver", &[]),
+    // These compile for SSE4.2, whatever the machine has.
+    ("testing", "native", &["topics::", "marked_loops::", "marked_nests::"]),
+    ("testing", "kernels", &[]),
+    ("library", "library", &[]),
+    ("cli", "native", &[]),
+];
+
+/// A program to run: for the machine's own CPU, or for another one without the tests that do not depend on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ScheduledTest {
+    program: TestProgram,
+    cpu: Option<&'static str>,
+    skipped: &'static [&'static str],
+}
+
+impl ScheduledTest {
     /// Runs the program in the folder of its package, as cargo does, and prints what it says when it is done. False if it fails.
-    fn run(&self, variables: &[(&str, &str)], printing: &Mutex<()>) -> XtaskResult<bool> {
-        let log = target()
-            .join("tests")
-            .join(format!("{}.txt", self.path.file_name().unwrap_or_default().display()));
+    fn run(&self, printing: &Mutex<()>) -> XtaskResult<bool> {
+        let TestProgram { folder, path } = &self.program;
+        let cpu = self.cpu.map(|cpu| format!("-{cpu}")).unwrap_or_default();
+        let name = path.file_name().unwrap_or_default();
+        let log = target().join("tests").join(format!("{}{cpu}.txt", name.display()));
         let mut file = at(&log, fs::File::create(&log))?;
-        at(&log, writeln!(file, "     Running {}", self.path.display()))?;
-        let mut test = program(&self.path, [""; 0]);
-        test.current_dir(&self.folder)
-            .env("CARGO_MANIFEST_DIR", &self.folder)
-            .env("HEDDLE_ABORT", "1")
-            .envs(variables.iter().copied());
+        let cpu = self.cpu.map(|cpu| format!(" (HEDDLE_CPU={cpu})")).unwrap_or_default();
+        at(&log, writeln!(file, "     Running {}{cpu}", path.display()))?;
+        let mut test = program(path, self.skipped.iter().flat_map(|name| ["--skip", name]));
+        test.current_dir(folder).env("CARGO_MANIFEST_DIR", folder).env("HEDDLE_ABORT", "1");
+        test.envs(self.cpu.map(|cpu| ("HEDDLE_CPU", cpu)));
         let (out, err) = (at(&log, file.try_clone())?, at(&log, file.try_clone())?);
         let status = test.stdin(Stdio::null()).stdout(out).stderr(err).status();
         let passed = status.is_ok_and(|status| status.success());
@@ -73,27 +124,75 @@ impl TestProgram {
     }
 }
 
+/// Returns all programs, and those that execute generated code once more for another CPU; those that take longest come first.
+fn schedule(programs: &[TestProgram], other_cpu: Option<&'static str>) -> Vec<ScheduledTest> {
+    let mut tests = Vec::new();
+    for program in programs {
+        tests.push(ScheduledTest { program: program.clone(), cpu: None, skipped: &[] });
+        let (package, name) = program.key();
+        let executing = EXECUTING.iter().find(|(of, executing, _)| (*of, *executing) == (&*package, &*name));
+        if let (Some((_, _, skipped)), Some(_)) = (executing, other_cpu) {
+            tests.push(ScheduledTest { program: program.clone(), cpu: other_cpu, skipped });
+        }
+    }
+    // The order of cargo is kept otherwise.
+    tests.sort_by_key(|test| {
+        let (package, name) = test.program.key();
+        LONG.iter().position(|&long| long == (&*package, &*name)).unwrap_or(LONG.len())
+    });
+    tests
+}
+
+/// Tests that wait, and programs that run. A program runs once at a time: its tests write the same files.
+#[derive(Debug, Default)]
+struct TestQueue {
+    waiting: Vec<ScheduledTest>,
+    running: Vec<PathBuf>,
+}
+
+impl TestQueue {
+    /// Takes the first test whose program does not run.
+    fn take(&mut self) -> Option<ScheduledTest> {
+        let first = self.waiting.iter().position(|test| !self.running.contains(&test.program.path))?;
+        let test = self.waiting.remove(first);
+        self.running.push(test.program.path.clone());
+        Some(test)
+    }
+}
+
 /// Runs programs side by side: many have one test that takes long, and would leave processors idle. Returns those that fail.
-fn run_programs(programs: &[TestProgram], variables: &[(&str, &str)]) -> XtaskResult<Vec<PathBuf>> {
-    let (queue, printing, failed) = (Mutex::new(programs.iter()), Mutex::new(()), Mutex::new(Vec::new()));
-    let next = || queue.lock().ok()?.next();
+fn run_programs(tests: Vec<ScheduledTest>) -> XtaskResult<Vec<PathBuf>> {
+    let queue = Mutex::new(TestQueue { waiting: tests, running: Vec::new() });
+    let (ended, printing, failed) = (Condvar::new(), Mutex::new(()), Mutex::new(Vec::new()));
+    let poisoned = |_| "a worker of the tests panicked".to_string();
     let work = || -> XtaskResult {
-        while let Some(program) = next() {
-            if !program.run(variables, &printing)? {
-                failed.lock().map_err(|reason| reason.to_string())?.push(program.path.clone());
+        loop {
+            let mut queued = queue.lock().map_err(|_| poisoned(()))?;
+            let test = loop {
+                match queued.take() {
+                    Some(test) => break test,
+                    None if queued.waiting.is_empty() => return Ok(()),
+                    None => queued = ended.wait(queued).map_err(|_| poisoned(()))?,
+                }
+            };
+            drop(queued);
+            let passed = test.run(&printing);
+            queue.lock().map_err(|_| poisoned(()))?.running.retain(|path| *path != test.program.path);
+            ended.notify_all();
+            if !passed? {
+                failed.lock().map_err(|_| poisoned(()))?.push(test.program.path);
             }
         }
-        Ok(())
     };
     let count = available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| -> XtaskResult {
         let workers: Vec<_> = (0..count).map(|_| scope.spawn(work)).collect();
         for worker in workers {
-            worker.join().map_err(|_| "a worker of the tests panicked".to_string())??;
+            worker.join().map_err(|_| poisoned(()))??;
         }
         Ok(())
     })?;
-    Ok(failed.into_inner().map_err(|reason| reason.to_string())?)
+    failed.into_inner().map_err(|_| poisoned(()).into())
 }
 
 /// Reads what cargo prints about built test programs.
@@ -107,21 +206,12 @@ fn programs_of(mut cargo: Command) -> XtaskResult<Vec<TestProgram>> {
     if programs.is_empty() { fail("cargo names no programs of tests") } else { Ok(programs) }
 }
 
-/// Names of programs that execute generated code.
-const EXECUTING: [&str; 4] = ["native", "kernels", "driver", "library"];
-
-/// Runs the tests that execute generated code once more for AVX2 as Zen 3 has it, where the CPU has more: they passed for the machine's own.
-fn run_on_smaller_cpus(programs: &[TestProgram]) -> XtaskResult<Vec<PathBuf>> {
+/// Returns the CPU for which tests that execute generated code run once more: AVX2 as Zen 3 has it, where this CPU has more.
+fn smaller_cpu() -> XtaskResult<Option<&'static str>> {
     // Code for CPUs without FMA calls the C library's `fma`, which drivers do not hand to the JIT yet.
     not_run("driver tests for SSE4.2 (HEDDLE_CPU=x86-64-v2): kernels that need `fma` do not link there")?;
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    if !cpu.split_whitespace().any(|flag| flag == "avx512f") {
-        return Ok(Vec::new());
-    }
-    say("test: generated code for znver3 (AVX2)");
-    let executing: Vec<TestProgram> =
-        programs.iter().filter(|program| EXECUTING.contains(&&*program.name())).cloned().collect();
-    run_programs(&executing, &[("HEDDLE_CPU", "znver3")])
+    Ok(cpu.split_whitespace().any(|flag| flag == "avx512f").then_some("znver3"))
 }
 
 /// Runs all tests of all crates.
@@ -131,8 +221,7 @@ fn run_tests() -> XtaskResult {
     let mut build = cargo("test");
     build.args(["--release", "--workspace", "--no-run", "--message-format=json-render-diagnostics"]);
     let programs = programs_of(build)?;
-    let mut failed = run_programs(&programs, &[])?;
-    failed.extend(run_on_smaller_cpus(&programs)?);
+    let failed = run_programs(schedule(&programs, smaller_cpu()?))?;
     let documented = pass(cargo("test").args(["--release", "--workspace", "--doc"]));
     let names: String = failed.iter().map(|path| format!("{} ", path.display())).collect();
     if failed.is_empty() { documented } else { fail(format!("failed: {names}")) }
@@ -217,7 +306,7 @@ pub(crate) fn bless() -> XtaskResult {
 
 #[cfg(test)]
 mod tests {
-    use super::TestProgram;
+    use super::{EXECUTING, LONG, TestProgram, TestQueue, schedule};
     use std::path::Path;
 
     #[test]
@@ -232,5 +321,38 @@ mod tests {
         assert_eq!((&*found.folder, &*found.name()), (Path::new("/a/ir"), "native"));
         assert_eq!(TestProgram::of_message(&message("false", "\"/t/heddle\"")), None);
         assert_eq!(TestProgram::of_message(&message("true", "null")), None);
+    }
+
+    fn program(package: &str, name: &str) -> TestProgram {
+        TestProgram { folder: format!("/a/{package}").into(), path: format!("/t/{name}-0a1b").into() }
+    }
+
+    #[test]
+    fn long_programs_come_first_and_run_once_at_a_time() {
+        let programs = [program("ir", "text"), program("testing", "native"), program("cuda", "driver")];
+        let tests = schedule(&programs, Some("znver3"));
+        let order: Vec<_> = tests.iter().map(|test| (test.program.key().0, test.cpu)).collect();
+        let order: Vec<_> = order.iter().map(|(package, cpu)| (&**package, *cpu)).collect();
+        let other = Some("znver3");
+        let wanted = [("cuda", None), ("cuda", other), ("testing", None), ("testing", other), ("ir", None)];
+        assert_eq!(order, wanted);
+        assert!(tests[3].skipped.contains(&"topics::"), "these tests name their instruction set");
+        let mut queue = TestQueue { waiting: tests, running: Vec::new() };
+        let taken: Vec<_> = std::iter::from_fn(|| queue.take()).map(|test| test.program.key().0).collect();
+        assert_eq!(taken, ["cuda", "testing", "ir"]);
+        queue.running.clear();
+        assert_eq!(queue.take().and_then(|test| test.cpu), Some("znver3"));
+        assert_eq!(schedule(&programs, None).len(), 3);
+    }
+
+    #[test]
+    fn named_programs_are_there() {
+        let executing = EXECUTING.iter().map(|(package, name, _)| (*package, *name));
+        for (package, name) in LONG.into_iter().chain(executing) {
+            let folder = crate::run::root().join("crates").join(package).join("tests");
+            let is_there =
+                folder.join(name).join("main.rs").exists() || folder.join(format!("{name}.rs")).exists();
+            assert!(is_there, "{package} has no tests {name}");
+        }
     }
 }
