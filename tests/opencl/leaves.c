@@ -1,6 +1,6 @@
 // Ends the process while kernels are compiled, so many microseconds after
 //   launches: a kernel has run for as long as it takes until other numbers of lanes are tried;
-//   kernels:  kernels were created, which are compiled before they are launched;
+//   kernels:  kernels were created, which other threads compile before they are launched;
 //   build:    another thread has begun to build the program.
 // The second argument says who ends the process: `main`, or a `thread` that knows nothing of OpenCL. With `nobody` the main thread ends
 // by itself, and another one goes on with the kernels.
@@ -20,9 +20,10 @@
   "  a[i] = x + y;\n" \
   "}\n"
 
-static const char *source = BODY(0) BODY(1) BODY(2) BODY(3) BODY(4) BODY(5);
+static const char *source = BODY(0) BODY(1) BODY(2) BODY(3) BODY(4) BODY(5) BODY(6) BODY(7) BODY(8) BODY(9);
 
-enum { KERNELS = 6, ITEMS = 1 << 14 };
+// So many that no one waits for their compilation when they are created.
+enum { KERNELS = 10, ITEMS = 1 << 14 };
 
 static struct setting s;
 static cl_kernel kernels[KERNELS];

@@ -1,14 +1,14 @@
-//! Compilation of kernels before their first launch, on other processors.
+//! Compilation of kernels before their first launch.
 //!
 //! A program's kernels are compiled when they are launched, so kernels that never run cost nothing. A kernel that an application creates
-//! will most likely run, so its usual code is compiled meanwhile if there are other processors. A launch that comes first compiles
-//! its code itself, and one that comes during the compilation waits for it.
+//! will most likely run. In a program that has few it has its usual code when it is created: users measure the first launch, and expect
+//! compilation before it. Other threads compile such kernels from the program's build on, and those of other programs from their creation on.
 //!
 //! Decision: credit limits this. Many applications create all kernels of a program and launch few, or launch so few work-items that they
 //! need other code. So few codes are compiled before launches use them; two that launches use are credit for another one. Kernels
-//! without credit wait until there is some, or for their first launch.
+//! without credit wait until there is some, or for their first launch, which compiles their code itself.
 
-use crate::program::{PreparedKernel, WeakKernel};
+use crate::program::{KernelModule, PreparedKernel, WeakKernel};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,6 +16,8 @@ use std::thread;
 
 /// Codes for each thread that may be compiled ahead before a launch uses one of them.
 const CREDIT_PER_THREAD: usize = 2;
+/// Kernels of a program of which an application will launch most. They are credit, too.
+const FEW: usize = 8;
 
 /// Stage of a kernel before its first launch. Only a kernel that is new is queued, so that it waits once.
 #[derive(Default)]
@@ -63,7 +65,20 @@ fn queue() -> MutexGuard<'static, CompileQueue> {
 
 impl CompileQueue {
     fn has_credit(&self) -> bool {
-        self.unused < self.used / 2 + CREDIT_PER_THREAD * self.threads
+        self.unused < self.used / 2 + FEW.max(CREDIT_PER_THREAD * self.threads)
+    }
+
+    /// Adds a kernel.
+    fn add(&mut self, kernel: &PreparedKernel, threads: usize) {
+        self.threads = threads;
+        self.kernels.retain(WeakKernel::exists);
+        self.kernels.push_back(kernel.downgrade());
+    }
+
+    /// Position of a kernel that waits.
+    fn position(&self, kernel: &PreparedKernel) -> Option<usize> {
+        let kernel = kernel.downgrade();
+        self.kernels.iter().position(|it| *it == kernel)
     }
 
     /// Takes the next kernel whose program still exists, if there is credit.
@@ -102,9 +117,7 @@ fn work() {
             // To drop code would use LLVM.
             thread::park();
         }
-        if !kernel.compile_unlaunched() {
-            queue().unused -= 1;
-        }
+        compile(&kernel);
     }
 }
 
@@ -130,21 +143,71 @@ pub(crate) fn add_use() {
     }
 }
 
-impl PreparedKernel {
-    /// Loads the code of usual launches from the cache, or compiles it on another thread. So many threads use the machine, the caller's
-    /// among them.
+/// Compiles a kernel, which has been counted as unused.
+fn compile(kernel: &PreparedKernel) {
+    if !kernel.compile_unlaunched() {
+        queue().unused -= 1;
+    }
+}
+
+impl KernelModule {
+    /// True if an application will launch most of its kernels.
+    fn has_few_kernels(&self) -> bool {
+        self.kernels().len() <= FEW
+    }
+
+    /// Has other threads compile its kernels, if it has few. The last one comes first: applications mostly create kernels in their order,
+    /// and compile the first one themselves. So many threads use the machine, the caller's among them.
     pub fn compile_ahead(&self, threads: usize) {
+        if self.has_few_kernels() {
+            let kernels = self.kernels().iter().filter_map(|it| self.kernel(&it.name));
+            kernels.rev().for_each(|kernel| kernel.compile_ahead(threads));
+        }
+    }
+}
+
+impl PreparedKernel {
+    /// Has another thread compile the code of usual launches, unless the cache has it.
+    fn compile_ahead(&self, threads: usize) {
         if self.load_usual() || threads <= 1 || !self.stage().enqueue() {
             return;
         }
         let mut queue = queue();
-        queue.threads = threads;
-        queue.kernels.retain(WeakKernel::exists);
-        queue.kernels.push_back(self.downgrade());
+        queue.add(self, threads);
         let needs_worker = queue.needs_worker();
         drop(queue);
         if needs_worker {
             start_worker();
+        }
+    }
+
+    /// Has the code of usual launches when it returns: loaded, compiled here, or by the thread that has begun with it. A kernel of a
+    /// program that has many is compiled on other threads meanwhile, and without credit it waits for some.
+    pub fn compile_before_launch(&self, threads: usize) {
+        if !self.program().has_few_kernels() {
+            return self.compile_ahead(threads);
+        }
+        if self.load_usual() {
+            return;
+        }
+        let is_new = self.stage().enqueue();
+        let mut queue = queue();
+        if is_new {
+            queue.add(self, threads);
+        }
+        match queue.position(self) {
+            Some(_) if !queue.has_credit() => {}
+            Some(place) => {
+                queue.kernels.remove(place);
+                queue.unused += 1;
+                drop(queue);
+                compile(self);
+            }
+            None => {
+                drop(queue);
+                // Another thread has begun, or there was a launch.
+                self.compile_unlaunched();
+            }
         }
     }
 }
@@ -165,13 +228,17 @@ mod tests {
 
     #[test]
     fn two_uses_are_credit_for_another_compilation() {
-        let mut queue = CompileQueue { threads: 2, ..CompileQueue::default() };
+        let mut queue = CompileQueue { threads: 6, ..CompileQueue::default() };
         assert!(queue.has_credit());
-        queue.unused = 4;
+        queue.unused = 12;
         assert!(!queue.has_credit());
-        (queue.used, queue.unused) = (2, 4);
+        (queue.used, queue.unused) = (2, 12);
         assert!(queue.has_credit());
-        (queue.used, queue.unused) = (3, 5);
+        (queue.used, queue.unused) = (3, 13);
+        assert!(!queue.has_credit());
+        (queue.threads, queue.unused) = (1, FEW);
+        assert!(queue.has_credit());
+        queue.unused += 1;
         assert!(!queue.has_credit());
     }
 }

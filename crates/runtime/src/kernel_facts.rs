@@ -1,7 +1,8 @@
 //! Facts of a program's kernels that need no compilation, found by walking its functions.
 
 use heddle_ir::diagnostic::{Code, DiagnosticLocation};
-use heddle_ir::module::{Effects, FunctionKind};
+use heddle_ir::inst::Detail;
+use heddle_ir::module::{Effects, FunctionKind, Global};
 use heddle_ir::ops::Observed;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::PRINTF;
@@ -40,6 +41,8 @@ pub struct KernelFacts {
     pub parameters: Vec<KernelParameter>,
     /// The size of its work-groups, if the source fixes it.
     pub required_local: Option<[u32; 3]>,
+    /// Width of its work-groups if they are squares, as far as the source tells: work-items see their row in the group.
+    pub(crate) square: Option<u32>,
     /// The lanes of its brushes, if the source fixes them.
     pub required_lanes: Option<u32>,
     /// True if it may observe its work-group.
@@ -63,6 +66,7 @@ pub(crate) fn kernels_of(module: &Module, required_lanes: &BTreeMap<String, u32>
     // Collectives lay the value of each work-item into local memory.
     let slots = module.globals.iter().find(|global| &*global.name == SLOTS);
     let most_items = slots.map(|slots| slots.bytes() / 8);
+    let squares = squares(module);
     let kernels = module.functions.iter().filter_map(|func| {
         let FunctionKind::Kernel(required_local) = func.kind else { return None };
         let parameters = func.signature.params.iter().map(|param| KernelParameter {
@@ -80,6 +84,7 @@ pub(crate) fn kernels_of(module: &Module, required_lanes: &BTreeMap<String, u32>
         let sees_groups = takes_local || observes_brush || see_groups.contains_key(&*name);
         let shares_nothing = !takes_local && !observes_brush && !name_local.contains_key(&*name);
         Some(KernelFacts {
+            square: squares.get(&*name).copied(),
             name,
             parameters,
             required_local,
@@ -188,6 +193,43 @@ fn sees_group(func: &Function, inst: Inst) -> bool {
 fn names_local(func: &Function, inst: Inst) -> bool {
     let is_local = |&arg: &Value| matches!(func.constant(arg), Some(Constant::Address(Space::Local, _)));
     func.inst(inst).args.iter().any(is_local)
+}
+
+/// Returns the width of work-groups of functions whose work-items see their row in the group, but no third dimension, which is in all linear
+/// indices. The largest object of local memory mostly has an element for each work-item, with some at the border.
+fn squares(module: &Module) -> FxHashMap<&str, u32> {
+    /// Usual widths.
+    const WIDTHS: [u32; 3] = [32, 16, 8];
+    const USUAL: u32 = 16;
+    const ELEMENT: u64 = 4;
+    let sees = |dimension: u8| {
+        let is_index = move |func: &Function, inst: Inst| {
+            let data = func.inst(inst);
+            data.op == Op::LocalId && data.detail == Detail::Dimension(Some(dimension))
+        };
+        functions_that(module, is_index)
+    };
+    let deep = sees(2);
+    let bytes_of = |name: &str| module.globals.iter().find(|it| &*it.name == name).map_or(0, Global::bytes);
+    let largest = |func: &Function| {
+        let insts = func.blocks().flat_map(|block| func.block_insts(block));
+        let objects =
+            insts.flat_map(|inst| &func.inst(inst).args).filter_map(|&arg| match func.constant(arg) {
+                Some(Constant::Address(Space::Local, name)) => Some(bytes_of(name)),
+                _ => None,
+            });
+        objects.max()
+    };
+    let mut objects: Vec<(&str, u64)> =
+        module.functions.iter().filter_map(|func| Some((&*func.name, largest(func)?))).collect();
+    objects.sort_by_key(|&(_, bytes)| std::cmp::Reverse(bytes));
+    let largest = with_callers(module, objects);
+    let width = |name: &&str| {
+        let elements = largest.get(name).map(|bytes| bytes / ELEMENT);
+        let fits = |width: &&u32| elements.is_some_and(|elements| u64::from(**width).pow(2) <= elements);
+        WIDTHS.iter().find(fits).copied().unwrap_or(USUAL)
+    };
+    sees(1).into_keys().filter(|name| !deep.contains_key(name)).map(|name| (name, width(&name))).collect()
 }
 
 /// True if the result depends on which work-items form a brush.

@@ -307,6 +307,12 @@ pub(crate) struct WeakKernel {
     number: usize,
 }
 
+impl PartialEq for WeakKernel {
+    fn eq(&self, other: &WeakKernel) -> bool {
+        self.program.ptr_eq(&other.program) && self.number == other.number
+    }
+}
+
 impl WeakKernel {
     /// True if its program still exists.
     pub(crate) fn exists(&self) -> bool {
@@ -321,6 +327,11 @@ impl WeakKernel {
 }
 
 impl PreparedKernel {
+    /// Its program.
+    pub(crate) fn program(&self) -> &KernelModule {
+        &self.program
+    }
+
     /// Properties of the kernel.
     pub fn info(&self) -> &KernelFacts {
         &self.program.inner.kernels[self.number]
@@ -399,7 +410,7 @@ impl PreparedKernel {
         let axes = self.vector_dimension().axes;
         let usual = CodeVariant::usual(self.info(), self.lanes(), axes);
         let form = if self.info().sees_groups { GroupForm::Seen } else { self.unseen_form(axes) };
-        let [width, height] = form.usual_extents();
+        let [width, height] = self.info().square.map_or_else(|| form.usual_extents(), |width| [width; 2]);
         (usual, usual.local.unwrap_or_else(|| axes.to_dimensions([width, height, 1])))
     }
 

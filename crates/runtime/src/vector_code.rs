@@ -89,14 +89,17 @@ impl CodeVariant {
         CodeVariant { local: None, single: true, ..self }
     }
 
-    /// For launches of a kernel of which nothing is known: of groups that are rows, or as the source fixes them.
+    /// For launches of a kernel of which nothing is known: of groups as the source fixes them or lets one expect them.
     pub fn usual(kernel: &KernelFacts, lanes: u32, axes: AxisOrder) -> CodeVariant {
         match kernel.required_local {
             Some([1, 1, 1]) if kernel.shares_nothing => {
                 CodeVariant::of_rows(lanes, axes, true).of_single_items()
             }
             Some(local) => CodeVariant::of_groups(kernel, lanes, local, axes, true, true),
-            None => CodeVariant::of_rows(lanes, axes, true),
+            None => match kernel.square {
+                Some(width) => CodeVariant::of_groups(kernel, lanes, [width, width, 1], axes, true, true),
+                None => CodeVariant::of_rows(lanes, axes, true),
+            },
         }
     }
 

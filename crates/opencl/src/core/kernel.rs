@@ -175,7 +175,7 @@ impl ClKernel {
 
     fn of_code(program: &Arc<ClProgram>, code: Arc<ClExecutable>, index: usize) -> ClKernel {
         program.count_kernel(true);
-        code.compile_ahead(index);
+        code.compile_before_launch(index);
         let arguments = Mutex::new(vec![None; code.kernels[index].params.len()]);
         ClKernel { handle: ObjectHandle::default(), program: program.clone(), code, index, arguments }
     }

@@ -151,6 +151,7 @@ impl ClExecutable {
             program.kernel(&kernel.name).ok_or_else(|| errors([format!("no kernel `{}`", kernel.name)]))
         };
         let ready = kernels.iter().map(ready).collect::<Result<_, _>>()?;
+        program.compile_ahead(environment::threads());
         Ok((ClExecutable { program, kernels, ready, refused, allows_rest }, warnings))
     }
 
@@ -159,9 +160,9 @@ impl ClExecutable {
         self.refused.iter().find(|(known, _)| known == name).map(|(_, reason)| &**reason)
     }
 
-    /// Compiles a kernel for usual launches on another thread.
-    pub fn compile_ahead(&self, kernel: usize) {
-        self.ready[kernel].compile_ahead(environment::threads());
+    /// Compiles a kernel for usual launches.
+    pub fn compile_before_launch(&self, kernel: usize) {
+        self.ready[kernel].compile_before_launch(environment::threads());
     }
 
     /// Compiles a kernel for a range. The error is the reason of a failure.

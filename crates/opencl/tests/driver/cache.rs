@@ -18,6 +18,32 @@ fn entries(folder: &Path) -> BTreeMap<PathBuf, std::time::SystemTime> {
 }
 
 #[test]
+fn kernels_of_small_programs_are_compiled_before_their_launch() {
+    let program = compile("prepared.c").display().to_string();
+    let folder = scratch().join("cache-of-prepared-kernels");
+    for threads in ["1", "2"] {
+        let entries_after = |mode: &str| {
+            let mut command = command(&program, &[mode]);
+            command
+                .envs([("HEDDLE_CACHE", ""), ("HEDDLE_THREADS", threads), ("HEDDLE_TRIALS", "off")])
+                .env("HEDDLE_CACHE_DIR", &folder);
+            let output = command.output().expect("it starts");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            entries(&folder)
+        };
+        let _ = std::fs::remove_dir_all(&folder);
+        let created = entries_after("create");
+        assert!(created.len() >= 4, "the module and three codes: {created:?}");
+        assert_eq!(entries_after("launch"), created, "{threads} threads: launches compile nothing");
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    let mut command = command(&program, &["many"]);
+    command.envs([("HEDDLE_CACHE", ""), ("HEDDLE_THREADS", "1")]).env("HEDDLE_CACHE_DIR", &folder);
+    assert!(command.status().expect("it starts").success());
+    assert_eq!(entries(&folder).len(), 1, "the module: kernels of large programs wait for their launch");
+}
+
+#[test]
 fn kernels_are_kept_for_other_processes() {
     // Six programs at once, each of the same two kernels.
     let program = compile("cached.c").display().to_string();
@@ -25,7 +51,7 @@ fn kernels_are_kept_for_other_processes() {
     let _ = std::fs::remove_dir_all(&folder);
     let start = |uses: &str| {
         let mut command = command(&program, &[]);
-        // One thread compiles nothing ahead of launches, which the end of the process might interrupt.
+        // One thread compiles nothing that the end of the process might interrupt.
         command.envs([("HEDDLE_CACHE", uses), ("HEDDLE_THREADS", "1")]).env("HEDDLE_CACHE_DIR", &folder);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
     };
