@@ -3,6 +3,7 @@
 use crate::cpu::Cpu;
 use crate::inverse_roots::estimate_roots;
 use crate::jit::{CodegenLevel, TargetMachine, machine, no_machine, not_compiled};
+use crate::lane_indices::freeze_lane_indices;
 use crate::lane_shuffles::permute_registers;
 use crate::masks::{MaskRepresentation, rewrite_masks};
 use crate::prefetch::prefetch_masked_accesses;
@@ -164,7 +165,7 @@ pub struct OptimizeOptions {
 
 /// Optimizes a module with LLVM's passes. Also replaces inverse square roots by estimates, permutes registers,
 /// lowers masked accesses that the CPU lacks, gives masks the machine's representation, and prefetches masked accesses, each where the CPU
-/// profits.
+/// profits, and freezes lane numbers.
 pub fn optimize(module: &LlvmModule, cpu: &Cpu, options: OptimizeOptions) -> Result<(), Diagnostic> {
     set_target_attributes(module, cpu);
     estimate_roots(module, cpu);
@@ -175,6 +176,7 @@ pub fn optimize(module: &LlvmModule, cpu: &Cpu, options: OptimizeOptions) -> Res
     lower_unmasked_accesses(module, cpu)?;
     rewrite_masks(module, options.masks.unwrap_or_else(|| MaskRepresentation::of(cpu)));
     prefetch_masked_accesses(module, cpu);
+    freeze_lane_indices(module);
     Ok(())
 }
 

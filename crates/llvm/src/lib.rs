@@ -34,6 +34,7 @@ mod generate;
 mod masks;
 mod inverse_roots;
 mod lane_shuffles;
+mod lane_indices;
 mod saturation;
 mod single_calls;
 mod prefetch;

@@ -7,6 +7,7 @@
 
 use crate::generate::{run_pass, simplify};
 use crate::jit::CodegenLevel;
+use crate::lane_indices::freeze_lane_indices;
 use crate::single_lane_params::pass_single_lanes;
 use crate::view::{LlvmModule, Val, attribute_kind};
 use llvm_sys::LLVMTypeKind;
@@ -34,6 +35,9 @@ pub(crate) fn prepare_for_codegen(module: &LlvmModule, level: CodegenLevel) {
     }
     store_single_lanes(module);
     pass_single_lanes(module);
+    if level == CodegenLevel::Minimal {
+        freeze_lane_indices(module);
+    }
 }
 
 /// Replaces masked stores with a known single-lane mask by scalar stores.

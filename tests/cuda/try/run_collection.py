@@ -13,7 +13,7 @@ cuda-samples are built from the sources that CMakeLists.txt lists. The outcome i
     crashed     a signal ended the program
     refused     the driver named something that it does not support
     waived      the program says that the device lacks what it shows
-    slow        the limit was reached
+    slow        the limit was reached: seconds of the processors, or four times as many on the clock
     no data     the program did not find a file that it reads
 """
 
@@ -38,6 +38,8 @@ REFUSED = re.compile(r"^heddle: (?!.*(?:assertion|kernel stopped))(.*)", re.M)
 WAIVED = re.compile(r"wai?v|not supported on this|does(?:n't| not) support|no .* support", re.I)
 DATA = re.compile(r"^.*(?:fail(?:ed)? to (?:open|load)|no such (?:file|folder)|bad file\b|can(?:no|')t open|calling stat on|exists\(path\)).*$", re.M | re.I)
 SIGNALS = re.compile(r"Segmentation fault|Aborted|Floating point exception|Illegal instruction|Bus error|Error 1(?:3[2-9]|4\d)\b")
+OUT_OF_TIME = [-signal.SIGXCPU, 128 + signal.SIGXCPU]
+SHELL_OUT_OF_TIME = re.compile(r"CPU time limit exceeded")
 COMPILER = """#!/usr/bin/env python3
 import os, sys
 words, kept, skip = sys.argv[1:], [], False
@@ -53,7 +55,7 @@ os.execv({nvcc!r}, [{nvcc!r}, "-arch=compute_89", "-cudart=shared", "-Wno-deprec
 
 
 class Outcome:
-    """Outcome of a program, its reason, and the seconds that the run took."""
+    """Outcome of a program, its reason, and the processor seconds that the run took."""
 
     def __init__(self, word, reason="", seconds=0.0):
         self.word, self.reason, self.seconds = word, reason, seconds
@@ -80,12 +82,14 @@ class Machine:
             "HEDDLE_REPORT": "0",
         }
 
-    def call(self, command, folder, seconds):
+    def call(self, command, folder, seconds, processor_seconds=None):
         """Runs a command with all its children at the lowest priority. Returns exit code, none after the limit, and output."""
 
         def start():
             os.nice(19)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            if processor_seconds:
+                resource.setrlimit(resource.RLIMIT_CPU, (processor_seconds, processor_seconds + 1))
 
         with subprocess.Popen(
             command, cwd=folder, env=self.variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -114,10 +118,20 @@ class Machine:
 
     def run(self, command, folder, log):
         """Runs a program and judges what it did."""
-        begin = time.monotonic()
-        code, printed = self.call(["stdbuf", "-oL", *command], folder, self.seconds)
+        begin = processor_time()
+        # Time of the processors does not depend on what else the machine does. The limit is for the case that all of them work.
+        limit = self.seconds * len(os.sched_getaffinity(0))
+        code, printed = self.call(["stdbuf", "-oL", *command], folder, 4 * self.seconds, limit)
+        if code in OUT_OF_TIME or SHELL_OUT_OF_TIME.search(printed):
+            code = None
         log.write_text(printed)
-        return judged(code, printed, time.monotonic() - begin)
+        return judged(code, printed, processor_time() - begin)
+
+
+def processor_time():
+    """Returns the processor seconds of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def shortened(text):
@@ -237,7 +251,7 @@ class CudaSamples:
         if others or "NvSci" in text:
             return Outcome("not built", "missing " + ", ".join(sorted(others) or ["NvSci"]))
         common = self.source / "Common"
-        base = ["nvcc", "-std=c++17", "-O2", "--extended-lambda", f"-I{common}", "-I."]
+        base = ["nvcc", "-std=c++17", "-O2", "--extended-lambda", f"-I{common}", "-I.", "-Iinc"]
         for output, kind in re.findall(r'set\(CUDA_(?:FATBIN|PTX)_FILE "\$\{\w+\}/([^"]+\.(fatbin|ptx))"', text):
             kernel = re.search(r'set\(CUDA_KERNEL_SOURCE "\$\{\w+\}/([^"]+)"', text)
             reason = machine.build([*base, f"-{kind}", "-o", output.replace("${CMAKE_BUILD_TYPE}/", ""), kernel.group(1)], here) if kernel else "no kernel"
