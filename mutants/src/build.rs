@@ -87,7 +87,11 @@ fn build_group(tree: &Path, group: &SuiteGroup) -> Result<(Vec<Suite>, Vec<Compi
     let mut command = Command::new("cargo");
     command.current_dir(tree).args(["test", "--no-run", "--profile=mutants", "--message-format=json", "-j1"]);
     command.args(["-p", &group.package]);
-    group.tests.iter().for_each(|test| _ = command.args(["--test", test]));
+    match group.tests {
+        // By name: libraries have `test = false`, since `crates/units` builds their unit tests for cargo.
+        [] => _ = command.args(["--lib", "--bins", "--tests"]),
+        tests => tests.iter().for_each(|test| _ = command.args(["--test", test])),
+    }
     let flags = format!("{} --cap-lints=allow", std::env::var("RUSTFLAGS").unwrap_or_default());
     command.env("RUSTFLAGS", flags.trim()).stderr(Stdio::null());
     let output = command.output().map_err(|error| format!("cargo: {error}"))?;

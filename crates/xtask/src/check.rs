@@ -65,7 +65,9 @@ pub(crate) fn check(arguments: &CheckArguments) -> XtaskResult {
     if !crates.is_empty() {
         let names: Vec<&str> = crates.iter().copied().collect();
         say(format!("check: clippy and unit tests of {}", names.join(", ")));
-        check_clippy(&packages(&crates))?;
+        // Unit tests, too, which are those of `crates/units` otherwise.
+        let targets = ["--all-targets".to_string()].into_iter();
+        check_clippy(&targets.chain(packages(&crates)).collect::<Vec<_>>())?;
         test_units(&crates)?;
     }
     if paths.iter().any(|path| path.starts_with("tests/")) || are_in_command(&crates)? {

@@ -140,6 +140,25 @@ const RULES: &[Rule] = &[
         "heddle-bundle",
         &["heddle-capi", "heddle-cli", "heddle-cuda", "heddle-llvm", "heddle-opencl", "heddle-testing"],
     ),
+    // What the packages depend on whose unit tests it builds.
+    rule(
+        "units",
+        "heddle-units",
+        &[
+            "heddle-ir",
+            "heddle-interp",
+            "heddle-analysis",
+            "heddle-builtins",
+            "heddle-transform",
+            "heddle-math",
+            "heddle-llvm",
+            "heddle-ptx",
+            "heddle-spirv",
+            "heddle-compiler",
+            "heddle-runs",
+            "heddle-runtime",
+        ],
+    ),
     rule("xtask", "heddle-xtask", &[]),
 ];
 
@@ -382,8 +401,9 @@ fn two_types_of_one_name_are_noticed() {
 }
 
 /// The crates that call what is not Rust, or are called by it.
-const UNSAFE: &[&str] =
-    &["bundle", "capi", "cuda", "cudart", "cudart12", "library", "llvm", "opencl", "plugin", "runtime"];
+const UNSAFE: &[&str] = &[
+    "bundle", "capi", "cuda", "cudart", "cudart12", "library", "llvm", "opencl", "plugin", "runtime", "units",
+];
 
 #[test]
 fn unsafe_code_is_forbidden_at_every_crate_root() {
