@@ -1,6 +1,6 @@
 //! All tests: `./x test`, and those of choices (`./x forced`) and goldens (`./x bless`).
 
-use crate::builds::build;
+use crate::builds::link_cuda;
 use crate::fuzz::{FuzzVerbArguments, fuzz};
 use crate::install::check_install;
 use crate::lint::lint;
@@ -214,14 +214,22 @@ fn smaller_cpu() -> XtaskResult<Option<&'static str>> {
     Ok(cpu.split_whitespace().any(|flag| flag == "avx512f").then_some("znver3"))
 }
 
+/// Builds libraries, programs and tests. One call of cargo keeps all processors busy to its end; two would wait twice for the last crate.
+fn build_tests() -> XtaskResult<Vec<TestProgram>> {
+    let mut build = cargo("build");
+    // All targets would be benchmarks, too: each library once more as a test.
+    build.args(["--release", "--workspace", "--lib", "--bins", "--examples", "--tests"]);
+    build.arg("--message-format=json-render-diagnostics");
+    let programs = programs_of(build)?;
+    link_cuda()?;
+    Ok(programs)
+}
+
 /// Runs all tests of all crates.
-fn run_tests() -> XtaskResult {
+fn run_tests(programs: &[TestProgram]) -> XtaskResult {
     let logs = target().join("tests");
     at(&logs, fs::create_dir_all(&logs))?;
-    let mut build = cargo("test");
-    build.args(["--release", "--workspace", "--no-run", "--message-format=json-render-diagnostics"]);
-    let programs = programs_of(build)?;
-    let failed = run_programs(schedule(&programs, smaller_cpu()?))?;
+    let failed = run_programs(schedule(programs, smaller_cpu()?))?;
     let documented = pass(cargo("test").args(["--release", "--workspace", "--doc"]));
     let names: String = failed.iter().map(|path| format!("{} ", path.display())).collect();
     if failed.is_empty() { documented } else { fail(format!("failed: {names}")) }
@@ -229,14 +237,14 @@ fn run_tests() -> XtaskResult {
 
 /// `./x test`
 pub(crate) fn test() -> XtaskResult {
-    build()?;
+    let programs = build_tests()?;
     ptxas()?;
     let list = target().join("not-run.txt");
     if list.exists() {
         at(&list, fs::remove_file(&list))?;
     }
     collect_not_run(list.clone());
-    run_tests()?;
+    run_tests(&programs)?;
     check_install()?;
     crate::site::make()?;
     lint()?;
