@@ -160,7 +160,7 @@ impl KernelModule {
     /// and compile the first one themselves. So many threads use the machine, the caller's among them.
     pub fn compile_ahead(&self, threads: usize) {
         if self.has_few_kernels() {
-            let kernels = self.kernels().iter().filter_map(|it| self.kernel(&it.name));
+            let kernels = (0..self.kernels().len()).map(|number| self.numbered(number).usual_form());
             kernels.rev().for_each(|kernel| kernel.compile_ahead(threads));
         }
     }
@@ -184,6 +184,10 @@ impl PreparedKernel {
     /// Has the code of usual launches when it returns: loaded, compiled here, or by the thread that has begun with it. A kernel of a
     /// program that has many is compiled on other threads meanwhile, and without credit it waits for some.
     pub fn compile_before_launch(&self, threads: usize) {
+        self.usual_form().compile_form(threads);
+    }
+
+    fn compile_form(&self, threads: usize) {
         if !self.program().has_few_kernels() {
             return self.compile_ahead(threads);
         }

@@ -262,7 +262,7 @@ pub fn with_callers<'m, T: Copy>(
 }
 
 /// The functions with an instruction like this, and those that call them.
-fn functions_that(module: &Module, has: impl Fn(&Function, Inst) -> bool) -> FxHashMap<&str, ()> {
+pub(crate) fn functions_that(module: &Module, has: impl Fn(&Function, Inst) -> bool) -> FxHashMap<&str, ()> {
     let is_one = |func: &&Function| {
         func.blocks().flat_map(|block| func.block_insts(block)).any(|inst| has(func, inst))
     };

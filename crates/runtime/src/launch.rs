@@ -335,15 +335,29 @@ impl PreparedKernel {
         }
     }
 
-    /// Forecast of a launch over this range.
-    pub fn outlook(&self, range: &NdRange, pool: &Pool) -> LaunchForecast {
+    /// Forecast of a launch with these arguments over this range.
+    pub fn outlook(&self, args: &[LaunchArgument<'_>], range: &NdRange, pool: &Pool) -> LaunchForecast {
+        if let Some((kernel, range)) = self.divided_launch(args, range) {
+            return kernel.outlook_in(&range, pool);
+        }
+        self.outlook_in(range, pool)
+    }
+
+    fn outlook_in(&self, range: &NdRange, pool: &Pool) -> LaunchForecast {
         let Ok(plan) = self.plan(range, pool.is_at_once()) else { return LaunchForecast::default() };
         let code = self.code_if_ready(plan.variant);
         code.map(|code| code.outlook(range.items(), pool.threads())).unwrap_or_default()
     }
 
-    /// Has the code for launches over this range compiled, so that they only run it.
-    pub fn prepare(&self, range: &NdRange) -> Result<(), LaunchError> {
+    /// Has the code for launches with these arguments over this range compiled, so that they only run it.
+    pub fn prepare(&self, args: &[LaunchArgument<'_>], range: &NdRange) -> Result<(), LaunchError> {
+        if let Some((kernel, range)) = self.divided_launch(args, range) {
+            return kernel.prepare_in(&range);
+        }
+        self.prepare_in(range)
+    }
+
+    fn prepare_in(&self, range: &NdRange) -> Result<(), LaunchError> {
         let plan = self.plan(range, false)?;
         if plan.count != 0 {
             self.code(plan.variant)?;
@@ -380,6 +394,11 @@ impl PreparedKernel {
         pool: &Pool,
     ) -> Result<(), LaunchError> {
         let info = self.info();
+        let divided = (!pool.is_at_once()).then(|| self.divided_launch(args, range)).flatten();
+        if let Some((kernel, range)) = divided {
+            // SAFETY: what the caller promises; the kernel does the same.
+            return unsafe { kernel.launch_with_local(args, &range, local_bytes, pool) };
+        }
         let plan = self.plan(range, pool.is_at_once())?;
         if plan.count == 0 {
             return Ok(());

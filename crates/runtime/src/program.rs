@@ -3,6 +3,7 @@
 use crate::code::{BuildError, Globals, GroupCode, VariantSpec, code, report};
 use crate::code_choice::CodeChoices;
 use crate::compile_ahead::LaunchStage;
+use crate::divided::{DividedKernel, add_divided_kernels};
 use crate::forced::ForcedOptions;
 use crate::kept::KernelCache;
 use crate::kernel_facts::{KernelFacts, kernels_of};
@@ -19,7 +20,7 @@ use heddle_ir::{Diagnostic, Module};
 use heddle_llvm::{Cpu, catch_fatal_errors, limit_scheduling};
 use heddle_math::Accuracy;
 use heddle_transform::kernels::{VectorDimension, vector_dimension};
-use heddle_transform::{RaceSemantics, TargetInfo};
+use heddle_transform::{RaceSemantics, TargetInfo, VersioningPolicy};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -107,7 +108,10 @@ struct KernelModuleInner {
     /// The lanes of a brush.
     lanes: u32,
     globals: Option<Globals>,
+    /// Its kernels, then their second forms.
     kernels: Vec<KernelFacts>,
+    /// Second form of each kernel.
+    divided: Vec<Option<DividedKernel>>,
     making: BuildServices,
     /// Functions that the program declares, and where they are.
     outside: Vec<(String, usize)>,
@@ -213,7 +217,7 @@ impl KernelModule {
     /// # Safety
     /// At each address is a function of C that takes and gives what the program declares, as long as the program is there.
     pub unsafe fn with_functions(
-        module: Module,
+        mut module: Module,
         options: &BuildOptions,
         making: BuildServices,
         functions: &[(&str, usize)],
@@ -222,7 +226,14 @@ impl KernelModule {
         // Without the limit code is the same, but takes longer to compile.
         let _ = limit_scheduling();
         let globals = Globals::new(&module)?;
-        let kernels = kernels_of(&module, &making.required_lanes);
+        let mut kernels = kernels_of(&module, &making.required_lanes);
+        let divided = match options.forced.versions() {
+            VersioningPolicy::None => vec![None; kernels.len()],
+            _ => add_divided_kernels(&mut module, &kernels),
+        };
+        if divided.iter().any(Option::is_some) {
+            kernels = kernels_of(&module, &making.required_lanes);
+        }
         let dimensions = kernels.iter().map(|_| OnceLock::new()).collect();
         let choices = kernels.iter().map(|_| CodeChoices::default()).collect();
         let stages = kernels.iter().map(|_| LaunchStage::default()).collect();
@@ -235,6 +246,7 @@ impl KernelModule {
             lanes,
             globals,
             kernels,
+            divided,
             making,
             outside,
             codes,
@@ -262,7 +274,17 @@ impl KernelModule {
 
     /// Its kernels, in the order of the module.
     pub fn kernels(&self) -> &[KernelFacts] {
-        &self.inner.kernels
+        &self.inner.kernels[..self.inner.divided.len()]
+    }
+
+    /// Kernel of a number.
+    pub(crate) fn numbered(&self, number: usize) -> PreparedKernel {
+        PreparedKernel { program: self.clone(), number }
+    }
+
+    /// Second form of a kernel.
+    pub(crate) fn divided(&self, kernel: &PreparedKernel) -> Option<&DividedKernel> {
+        self.inner.divided.get(kernel.number)?.as_ref()
     }
 
     /// Where a global of the program is, and how many bytes it has.
@@ -278,14 +300,12 @@ impl KernelModule {
 
     /// The kernel of this name.
     pub fn kernel(&self, name: &str) -> Option<PreparedKernel> {
-        let number = self.inner.kernels.iter().position(|kernel| kernel.name == name)?;
-        Some(PreparedKernel { program: self.clone(), number })
+        Some(self.numbered(self.kernels().iter().position(|kernel| kernel.name == name)?))
     }
 
     /// Compiles all kernels for usual launches. Returns the warnings of each, a line each, or why it has no code.
     pub fn compile_all(&self) -> Vec<Result<String, BuildError>> {
-        let kernels =
-            (0..self.inner.kernels.len()).map(|number| PreparedKernel { program: self.clone(), number });
+        let kernels = (0..self.kernels().len()).map(|number| self.numbered(number));
         kernels.map(|kernel| kernel.compile_usual().map(|code| code.warnings.clone())).collect()
     }
 }
@@ -381,6 +401,12 @@ impl PreparedKernel {
 
     /// Reports of the code that launches have needed so far. For code from the cache, the passes run again.
     pub fn reports(&self) -> Vec<KernelReport> {
+        let mut reports = self.reports_of_form();
+        reports.extend(self.second_form().into_iter().flat_map(|kernel| kernel.reports_of_form()));
+        reports
+    }
+
+    fn reports_of_form(&self) -> Vec<KernelReport> {
         let codes = self.program.codes();
         let own = codes.ready.iter().filter(|((number, _), _)| *number == self.number);
         let mut own: Vec<(CodeVariant, Arc<GroupCode>)> =
@@ -473,9 +499,10 @@ impl PreparedKernel {
         made
     }
 
-    /// Compiles the code of usual launches, which is kept on disk, too.
+    /// Compiles the code of usual launches in each form, which is kept on disk, too.
     pub fn prepare_usual(&self) -> Result<(), BuildError> {
-        self.compile_usual().map(drop)
+        self.compile_usual()?;
+        self.second_form().map_or(Ok(()), |kernel| kernel.compile_usual().map(drop))
     }
 
     /// Compiles the code of usual launches.

@@ -102,6 +102,11 @@ impl NdRange {
         self.global
     }
 
+    /// True if indices begin with 0.
+    pub(crate) fn has_no_offset(&self) -> bool {
+        self.offset == [0; 3]
+    }
+
     /// The number of work-items.
     pub(crate) fn items(&self) -> u64 {
         self.global.iter().fold(1, |items: u64, &size| items.saturating_mul(size))

@@ -72,13 +72,56 @@ fn what_was_prepared_is_not_compiled_by_the_launch() {
     }";
     let kernel = program_of("rows", ROWS).kernel("rows").expect("there is the kernel");
     let range = range(&[6, 4], Some(&[3, 2]), None);
-    kernel.prepare(&range).expect("it compiles");
-    assert_eq!(kernel.reports().len(), 1);
     let mut out = [-1i32; 24];
+    kernel.prepare(&[pointer(&mut out)], &range).expect("it compiles");
+    assert_eq!(kernel.reports().len(), 1);
     // SAFETY: the array has an element for each work-item.
     unsafe { kernel.launch(&[pointer(&mut out)], &range, &Pool::new(1)) }.expect("it runs");
     assert_eq!(kernel.reports().len(), 1);
     assert!((0..24).all(|at| out[at as usize] == at / 6 % 2 * 10 + at % 3), "{out:?}");
+}
+
+#[test]
+fn launches_whose_rows_are_whole_run_in_dimensions() {
+    const FLAT: &str = "kernel void flat(global int *out, int w, int h) {
+        int i = get_global_id(0), x = i % w, y = i / w;
+        out[x * h + y] = 10000 * x + y;
+    }";
+    let program = program_of("flat", FLAT);
+    let launch = |w: i32, h: i32, items: u64, offset: Option<&[u64]>| -> Vec<i32> {
+        let kernel = program.kernel("flat").expect("there is the kernel");
+        let mut out = vec![-1i32; (w.max(4) * h.max(1)).max(items as i32) as usize * 2 + 1];
+        let (width, height) = (w.to_ne_bytes(), h.to_ne_bytes());
+        let args = [pointer(&mut out), LaunchArgument::Bytes(&width), LaunchArgument::Bytes(&height)];
+        // SAFETY: the array has an element for each index that the kernel computes.
+        unsafe { kernel.launch(&args, &range(&[items], None, offset), &Pool::new(2)) }.expect("it runs");
+        out
+    };
+    let check = |w: i32, h: i32, items: u64, offset: Option<&[u64]>| {
+        let out = launch(w, h, items, offset);
+        let first = offset.map_or(0, |it| it[0] as i32);
+        let mut wanted = vec![-1; out.len()];
+        for i in first..first + items as i32 {
+            wanted[(i % w * h + i / w) as usize] = 10000 * (i % w) + i / w;
+        }
+        assert_eq!(out, wanted, "{w} x {h}, {items} work-items from {first}");
+    };
+    let divided = || {
+        let kernel = program.kernel("flat").expect("there is the kernel");
+        kernel.reports().iter().any(|report| report.to_string().contains("flat.divided"))
+    };
+    // A part of a row, an offset, short rows, rows longer than the launch.
+    check(100, 33, 3201, None);
+    check(100, 33, 3200, Some(&[100]));
+    check(4, 64, 256, None);
+    check(300, 1, 100, None);
+    assert!(!divided(), "these rows are not whole, or too short");
+    // The value of a division by zero is not specified; the launch ends.
+    launch(0, 1, 64, None);
+    check(100, 33, 3300, None);
+    check(64, 1, 64, None);
+    check(128, 7, 256, None);
+    assert!(divided(), "these are");
 }
 
 #[test]

@@ -8,6 +8,7 @@ pub mod file_test;
 pub mod generate;
 pub mod execution;
 pub mod differential;
+pub mod divided;
 pub mod uniformity;
 pub mod bytes;
 pub mod wide;

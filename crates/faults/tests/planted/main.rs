@@ -2,6 +2,7 @@
 
 mod arrays;
 mod divergence;
+mod divided;
 mod flatten;
 mod refill;
 mod scalars;

@@ -100,7 +100,7 @@ impl ClLaunch {
 
     /// Threads that may execute the command.
     pub fn doer(&self) -> CommandThreads {
-        match self.code.outlook(self.index, &self.range, self.device.pool()) {
+        match self.code.outlook(self.index, &self.given, &self.range, self.device.pool()) {
             LaunchForecast { is_brief: true, .. } => CommandThreads::Caller,
             LaunchForecast { is_slim: true, .. } => CommandThreads::Waiter,
             _ => CommandThreads::Executor,
@@ -109,7 +109,9 @@ impl ClLaunch {
 
     /// Compiles the kernel if needed, so that compilation does not count as launch time.
     pub fn prepare(&self) -> ClResult<()> {
-        self.code.prepare(self.index, &self.range).map_err(|reason| ClError(self.report(&reason)))
+        self.code
+            .prepare(self.index, &self.given, &self.range)
+            .map_err(|reason| ClError(self.report(&reason)))
     }
 
     /// Runs the launch.

@@ -165,10 +165,16 @@ impl ClExecutable {
         self.ready[kernel].compile_before_launch(environment::threads());
     }
 
-    /// Compiles a kernel for a range. The error is the reason of a failure.
-    pub fn prepare(&self, kernel: usize, range: &ClNdRange) -> Result<(), String> {
+    /// Compiles a kernel for arguments and a range. The error is the reason of a failure.
+    pub fn prepare(
+        &self,
+        kernel: usize,
+        given: &[ClLaunchArgument],
+        range: &ClNdRange,
+    ) -> Result<(), String> {
         let range = range.of_runtime().map_err(|reason| reason.to_string())?;
-        self.ready[kernel].prepare(&range).map_err(|reason| reason.to_string())
+        let arguments = self.arguments(kernel, given);
+        self.ready[kernel].prepare(&arguments, &range).map_err(|reason| reason.to_string())
     }
 
     /// Returns the module that the kernels are compiled from.
@@ -193,9 +199,25 @@ impl ClExecutable {
     }
 
     /// Returns the expected cost of running a kernel over a range.
-    pub fn outlook(&self, kernel: usize, range: &ClNdRange, pool: &Pool) -> LaunchForecast {
-        let range = range.of_runtime().ok();
-        range.map(|range| self.ready[kernel].outlook(&range, pool)).unwrap_or_default()
+    pub fn outlook(
+        &self,
+        kernel: usize,
+        given: &[ClLaunchArgument],
+        range: &ClNdRange,
+        pool: &Pool,
+    ) -> LaunchForecast {
+        let Ok(range) = range.of_runtime() else { return LaunchForecast::default() };
+        self.ready[kernel].outlook(&self.arguments(kernel, given), &range, pool)
+    }
+
+    /// Arguments of the kernel's form in the IR.
+    fn arguments<'a>(
+        &self,
+        kernel: usize,
+        given: &'a [ClLaunchArgument],
+    ) -> Vec<runtime::LaunchArgument<'a>> {
+        let given: Vec<_> = given.iter().map(ClLaunchArgument::of_runtime).collect();
+        runtime::in_pieces(&self.kernels[kernel], &given)
     }
 
     /// Runs a kernel. The error is the reason of a failure.
@@ -209,9 +231,7 @@ impl ClExecutable {
         range: &ClNdRange,
         pool: &Pool,
     ) -> Result<(), String> {
-        let given: Vec<runtime::LaunchArgument<'_>> =
-            given.iter().map(ClLaunchArgument::of_runtime).collect();
-        let arguments = runtime::in_pieces(&self.kernels[kernel], &given);
+        let arguments = self.arguments(kernel, given);
         let range = range.of_runtime().map_err(|reason| reason.to_string())?;
         // SAFETY: the caller's promise.
         let done = unsafe { self.ready[kernel].launch(&arguments, &range, pool) };

@@ -2,6 +2,8 @@
 //! often their brushes wait.
 #![forbid(unsafe_code)]
 
+mod divided;
+
 use heddle_ir::inst::Detail;
 use heddle_ir::{Constant, Function, Inst, Module, Op, Scalar, Space, Type, ValueDef, parse_module};
 use heddle_testing::fuzz::check;

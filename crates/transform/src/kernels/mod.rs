@@ -16,6 +16,7 @@
 //! The phases, in order:
 //!
 //! * `inline` inlines calls to functions that query the launch, wait at barriers or name local memory.
+//! * `divided_index`, before all others, makes a kernel of several dimensions of one that divides its index.
 //! * `extensions` separates sign extensions that LLVM merged with address scales.
 //! * `unroll_hints` disables runtime unrolling of loops with divergent trip counts.
 //! * `launch_params` replaces launch queries by parameters.
@@ -44,10 +45,12 @@ mod lane_refill;
 mod region;
 mod unroll_hints;
 mod continuations;
+mod divided_index;
 mod exit_plan;
 mod vector_dimension;
 mod versions;
 
+pub use divided_index::{DividedIndex, divided_index};
 pub use launch_params::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN, MAX_WORK_ITEMS};
 pub(crate) use private_objects::{array_remark, users_of};
 pub use vector_dimension::{AxisOrder, VectorDimension, vector_dimension};

@@ -1,0 +1,22 @@
+//! Rules of kernels that divide their index.
+
+use heddle_faults::DIVIDED;
+use heddle_faults::transform::kernels::{DividedIndex, divided_index};
+use heddle_faults::with_fault;
+use heddle_ir::Function;
+use heddle_testing::caught::all_are_caught;
+use heddle_testing::divided::{divides_by, dividing_kernel};
+
+/// Maximum number of kernels until a fault must show.
+const MOST_PROGRAMS: u64 = 2000;
+
+#[test]
+fn every_rule_is_needed() {
+    all_are_caught(DIVIDED.iter().map(|&fault| (fault.name, fault)), &[], MOST_PROGRAMS, |seed, fault| {
+        let divide = |func: &Function| {
+            let divided = with_fault(fault, || divided_index(func, "k.divided", |_| false));
+            divided.map(|DividedIndex { kernel, widths }| (kernel, widths))
+        };
+        divides_by(&dividing_kernel(seed), &divide).is_err()
+    });
+}

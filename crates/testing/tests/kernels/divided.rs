@@ -1,0 +1,38 @@
+//! Kernels that divide their index, as kernels of several dimensions.
+
+use heddle_ir::{Function, parse_module};
+use heddle_testing::divided::{divides_by, dividing_kernel};
+use heddle_transform::kernels::{DividedIndex, divided_index};
+
+#[test]
+fn divided_kernels_do_what_kernels_do() {
+    let divide = |func: &Function| {
+        divided_index(func, "k.divided", |_| false).map(|DividedIndex { kernel, widths }| (kernel, widths))
+    };
+    let mut counts = [0; 4];
+    for seed in 1..2000 {
+        match divides_by(&dividing_kernel(seed), &divide) {
+            Ok(dimensions) => counts[dimensions] += 1,
+            Err(reason) => panic!("seed {seed}: {reason}"),
+        }
+    }
+    assert!(counts[2] > 500 && counts[3] > 200, "{counts:?} kernels by dimensions");
+}
+
+#[test]
+fn kernels_that_observe_more_stay() {
+    let divided = |more: &str| {
+        let text = format!(
+            "kernel @k(v0: ptr(global) align 4, v1: i32) {{\nblock0:\n  v2 = global_id i64, 0\n  v3 = trunc i32, v2\n  \
+             v4 = udiv v3, v1\n{more}  store v4, v0\n  ret\n}}\n"
+        );
+        let module = parse_module(&text).unwrap_or_else(|reasons| panic!("{reasons:?}\n{text}"));
+        divided_index(&module.functions[0], "k.divided", |_| false).is_some()
+    };
+    assert!(divided(""));
+    for observed in
+        ["global_size i64, 0", "global_offset i64, 0", "global_id i64, 1", "local_id i64, 0", "lane i32"]
+    {
+        assert!(!divided(&format!("  v9 = {observed}\n")), "{observed}");
+    }
+}

@@ -1,0 +1,187 @@
+//! Kernels of one dimension whose work-items divide their index by a parameter, as kernels of several dimensions.
+//!
+//! ```text
+//!     int i = global_id 0, x = i % w, y = i / w;       int x = global_id 0, y = global_id 1, i = y * w + x;
+//! ```
+//!
+//! A launch of n work-items runs as one of w by n / w. Lanes along a row have one `y`, without a division; columns are seen, and the launch can
+//! be cut into groups of short rows. A quotient that is divided again is two dimensions.
+//!
+//! Requires: Stage::Source.  Ensures: for 0 < w, w a divisor of n, and n < 2³¹, the same work-items, in another order. The order of work-items
+//! is not defined, and the kernel observes nothing of the launch but the index.
+
+use super::insts_of;
+use crate::remove_dead;
+use heddle_ir::builder::{Builder, InsertPoint};
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::ops::Observed;
+use heddle_ir::words::{Flag, Flags};
+use heddle_ir::{Function, Inst, Op, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Kernel for launches of several dimensions, which does what another one does in launches of one.
+#[derive(Clone, Debug)]
+pub struct DividedIndex {
+    /// The kernel.
+    pub kernel: Function,
+    /// Parameters that are the extents of its launches, from dimension 0 on. The last dimension has what is left.
+    pub widths: Vec<u32>,
+}
+
+/// Dimensions beyond the first one.
+const MOST: usize = 2;
+
+/// Divides the index of a kernel into dimensions, under another name. None if it observes more than its index, or does not divide it by a
+/// parameter. `is_observer` tells functions that observe the launch.
+pub fn divided_index(
+    func: &Function,
+    name: &str,
+    is_observer: impl Fn(&str) -> bool,
+) -> Option<DividedIndex> {
+    let mut kernel = func.clone();
+    kernel.name = name.to_string();
+    let mut roots = FxHashSet::default();
+    for inst in insts_of(func) {
+        let data = func.inst(inst);
+        if data.op == Op::GlobalId && data.detail == Detail::Dimension(Some(0)) {
+            roots.extend(func.result(inst));
+            continue;
+        }
+        let observed = [Observed::Group, Observed::Launch, Observed::Position, Observed::Lanes];
+        let calls = func.callee_of(data).is_some_and(|callee| is_observer(&callee.name));
+        if calls || observed.iter().any(|&it| data.observes(it)) {
+            return None;
+        }
+    }
+    let mut widths = Vec::new();
+    while widths.len() < MOST {
+        let Some((width, rows)) = divide(&mut kernel, &roots, widths.len() as u8) else { break };
+        widths.push(width);
+        roots = rows;
+    }
+    if widths.is_empty() {
+        return None;
+    }
+    while remove_dead(&mut kernel) {}
+    Some(DividedIndex { kernel, widths })
+}
+
+/// Values that are the same number as others, by conversions that keep numbers below 2³¹.
+fn converted(func: &Function, roots: &FxHashSet<Value>) -> FxHashSet<Value> {
+    let mut all = roots.clone();
+    loop {
+        let before = all.len();
+        for inst in insts_of(func) {
+            let data = func.inst(inst);
+            let keeps = matches!(data.op, Op::Trunc | Op::Sext | Op::Zext) && all.contains(&data.args[0]);
+            all.extend(func.result(inst).filter(|&it| keeps && is_index(func.value_type(it))));
+        }
+        if all.len() == before {
+            return all;
+        }
+    }
+}
+
+fn is_index(ty: Type) -> bool {
+    ty == Type::I32 || ty == Type::I64
+}
+
+/// Returns the parameter that a divisor is, converted or at least 1.
+fn parameter(func: &Function, mut value: Value) -> Option<u32> {
+    while let Some(inst) = func.def_inst(value) {
+        let data = func.inst(inst);
+        let is_one = |value: Value| func.unsigned_constant(value) == Some(1);
+        value = match (data.op, &data.args[..]) {
+            (Op::Trunc | Op::Sext | Op::Zext, &[number]) if is_index(func.value_type(value)) => number,
+            (Op::Umax | Op::Smax, &[number, least]) if is_one(least) => number,
+            (Op::Umax | Op::Smax, &[least, number]) if is_one(least) => number,
+            _ => return None,
+        };
+    }
+    let index = func.params().iter().position(|&it| it == value)?;
+    is_index(func.value_type(value)).then_some(index as u32)
+}
+
+/// Instruction that divides one of these values, with its divisor.
+fn division(func: &Function, inst: Inst, indices: &FxHashSet<Value>) -> Option<(Op, u32)> {
+    let data = func.inst(inst);
+    let is_division = matches!(data.op, Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem);
+    let divides = is_division && !data.is_total() && indices.contains(&data.args[0]);
+    divides.then(|| Some((data.op, parameter(func, data.args[1])?))).flatten()
+}
+
+/// Replaces the index of a dimension, all of whose values are conversions of roots, by those of two dimensions. Returns the parameter that
+/// is the extent, and the index of the second dimension; none if no parameter divides it.
+fn divide(func: &mut Function, roots: &FxHashSet<Value>, dimension: u8) -> Option<(u32, FxHashSet<Value>)> {
+    let indices = converted(func, roots);
+    let insts = insts_of(func);
+    let divisions = insts.iter().filter_map(|&inst| Some((inst, division(func, inst, &indices)?)));
+    let mut divisions: Vec<(Inst, (Op, u32))> = divisions.collect();
+    let (_, (_, width)) = *divisions.first()?;
+    divisions.retain(|(_, (_, by))| *by == width);
+    let of = |ops: [Op; 2]| -> FxHashSet<Value> {
+        let of_ops = divisions.iter().filter(|(_, (op, _))| ops.contains(op));
+        of_ops.filter_map(|(inst, _)| func.result(*inst)).collect()
+    };
+    let (rows, mut columns) = (of([Op::Udiv, Op::Sdiv]), of([Op::Urem, Op::Srem]));
+    // i - i / w * w, also as i - (i / w * w + z).
+    let quotients = converted(func, &rows);
+    let is_product = |inst: &Inst| match (func.inst(*inst).op, &func.inst(*inst).args[..]) {
+        (Op::Mul, &[one, other]) => [(one, other), (other, one)]
+            .iter()
+            .any(|(row, by)| quotients.contains(row) && parameter(func, *by) == Some(width)),
+        _ => false,
+    };
+    let products = insts.iter().copied().filter(is_product).filter_map(|inst| func.result(inst)).collect();
+    let products = converted(func, &products);
+    let mut differences = Vec::new();
+    for &inst in &insts {
+        let (Op::Sub, &[index, taken]) = (func.inst(inst).op, &func.inst(inst).args[..]) else { continue };
+        if !indices.contains(&index) {
+            continue;
+        }
+        if products.contains(&taken) {
+            columns.extend(func.result(inst));
+        } else if let Some(sum) = func.def_inst(taken).map(|it| func.inst(it))
+            && let (Op::Add, &[one, other]) = (sum.op, &sum.args[..])
+            && let Some((_, rest)) =
+                [(one, other), (other, one)].into_iter().find(|(it, _)| products.contains(it))
+        {
+            differences.push((inst, rest));
+        }
+    }
+
+    let entry = func.entry();
+    let first = func.first_non_phi(entry)?;
+    let by = *func.params().get(width as usize)?;
+    let by_type = func.value_type(by);
+    let narrow = by_type == Type::I32;
+    let mut builder = Builder::new(func, InsertPoint::Before(first));
+    let mut id = |dimension: u8| {
+        let query = InstData::new(Op::GlobalId, [], Detail::Dimension(Some(dimension)));
+        let wide = builder.value(query, Some(Type::I64));
+        [builder.op_to(Op::Trunc, Type::I32, &[wide]), wide]
+    };
+    let (column, row) = (id(dimension), id(dimension + 1));
+    let no_wrap = Flags::NONE.with(Flag::Nuw).with(Flag::Nsw);
+    let place = usize::from(!narrow);
+    let start = builder.op_with(Op::Mul, &[row[place], by], no_wrap);
+    let index = builder.op_with(Op::Add, &[start, column[place]], no_wrap);
+    let index = match narrow {
+        true => [index, builder.op_to(Op::Zext, Type::I64, &[index])],
+        false => [builder.op_to(Op::Trunc, Type::I32, &[index]), index],
+    };
+    let mut replacements: FxHashMap<Value, Value> = FxHashMap::default();
+    for (values, by) in [(&indices, index), (&rows, row), (&columns, column)] {
+        let of_type = |it: Value| by[usize::from(func.value_type(it) == Type::I64)];
+        replacements.extend(values.iter().map(|&it| (it, of_type(it))));
+    }
+    for (inst, rest) in differences {
+        let ty = func.value_type(rest);
+        let data = func.inst_mut(inst);
+        data.args = [column[usize::from(ty == Type::I64)], rest].into_iter().collect();
+        data.flags = Flags::NONE;
+    }
+    func.map_values(|value| replacements.get(&value).copied().unwrap_or(value));
+    Some((width, row.into_iter().collect()))
+}
