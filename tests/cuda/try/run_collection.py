@@ -11,7 +11,7 @@ cuda-samples are built from the sources that CMakeLists.txt lists. The outcome i
     ran         the exit code is 0; the program does not check its results, or does not say so
     failed      the program says so, or the exit code is not 0
     crashed     a signal ended the program
-    refused     the driver named something that it does not support
+    refused     the driver named something that it does not support, or the program names the error code for that
     waived      the program says that the device lacks what it shows
     slow        the limit was reached: seconds of the processors, or four times as many on the clock
     no data     the program did not find a file that it reads
@@ -35,8 +35,9 @@ PASSED = re.compile(r"\bPASS(?:ED)?\b|\bsuccess|\bOK\b|\bcorrect\b|\bverified\b|
 FAILED = re.compile(r"\bFAIL(?:ED|URE)?\b(?! as expected)|\bincorrect\b|\bmismatch|\bwrong\b|do(?:es)? not match|verification error|CUDA error(?! message)", re.I)
 # An assertion that fails is the program's affair.
 REFUSED = re.compile(r"^heddle: (?!.*(?:assertion|kernel stopped))(.*)", re.M)
+UNSUPPORTED = re.compile(r"^.*(?:cudaErrorNotSupported|CUDA_ERROR_NOT_SUPPORTED|operation not supported).*$", re.M)
 WAIVED = re.compile(r"wai?v|not supported on this|does(?:n't| not) support|no .* support", re.I)
-DATA = re.compile(r"^.*(?:fail(?:ed)? to (?:open|load)|no such (?:file|folder)|bad file\b|can(?:no|')t open|calling stat on|exists\(path\)).*$", re.M | re.I)
+DATA = re.compile(r"^.*(?:(?:fail(?:ed)? to|could not|unable to) (?:open|load)|no such (?:file|folder)|bad file\b|can(?:no|')t open|calling stat on|exists\(path\)).*$", re.M | re.I)
 SIGNALS = re.compile(r"Segmentation fault|Aborted|Floating point exception|Illegal instruction|Bus error|Error 1(?:3[2-9]|4\d)\b")
 OUT_OF_TIME = [-signal.SIGXCPU, 128 + signal.SIGXCPU]
 SHELL_OUT_OF_TIME = re.compile(r"CPU time limit exceeded")
@@ -148,6 +149,9 @@ def judged(code, printed, seconds):
     # Programs often abort when a call is refused, or a file is not there.
     if refused:
         return Outcome("refused", shortened(refused[0]), seconds)
+    unsupported = UNSUPPORTED.search(printed)
+    if unsupported and code != 0:
+        return Outcome("refused", shortened(unsupported.group(0)), seconds)
     if data and code not in (0, None) or data and crash:
         return Outcome("no data", shortened(data.group(0)), seconds)
     if code is not None and code < 0:
@@ -162,6 +166,8 @@ def judged(code, printed, seconds):
     failed = FAILED.search(printed)
     # "FAILED: 0" and the like count what did not fail.
     if failed and not re.match(r"\s*[:=]?\s*0\b", printed[failed.end() :]):
+        if data:
+            return Outcome("no data", shortened(data.group(0)), seconds)
         line = printed[printed.rfind("\n", 0, failed.start()) + 1 :].split("\n", 1)[0]
         return Outcome("failed", shortened(line), seconds)
     if code != 0:

@@ -7,8 +7,9 @@
 //! of `C` as columns. `A` and `B` of f16 always have eight registers; unused ones repeat others.
 
 use super::body::FunctionLowering;
-use super::matrix::{MmaTypes, numbers_of, parts, sum_scalar};
+use super::matrix::{numbers_of, parts, sum_scalar};
 use super::memory::space_of;
+use super::product::{MmaShape, MmaTypes};
 use super::{LowerResult, layout, refuse};
 use crate::check::ResolvedInst;
 use crate::words::Word;
@@ -143,7 +144,7 @@ impl FunctionLowering<'_, '_, '_> {
             None => self.emit.int(Scalar::I64, matrix.stride as i128),
         };
         let stride = self.emit.op(Op::Mul, &[stride, size]);
-        let [column, row] = self.position_in_rows();
+        let [column, row] = self.emit.position_in_rows();
         let [column, row] = [column, row].map(|value| self.emit.resize(value, Scalar::I64, false));
         let neighbours = self.emit.int(Scalar::I64, matrix.each as i128);
         let column = self.emit.op(Op::Mul, &[column, neighbours]);
@@ -283,11 +284,9 @@ impl FunctionLowering<'_, '_, '_> {
         }
         let scalar = sum_scalar(to, &inst.words);
         let numbers = if is_transposed { [b, a] } else { [a, b] };
-        let sum = MmaTypes { scalar, numbers };
+        let shape = MmaShape { rows, columns, types: MmaTypes { scalar, numbers } };
         let mut sums = self.read_sums(start, c, scalar)?;
-        for (columns, sums) in right.chunks_exact(along).zip(sums.chunks_exact_mut(2 * rows)) {
-            self.sum_up(&left, columns, rows, sum, sums);
-        }
+        self.sum_up(&left, &right, shape, &mut sums);
         self.write_sums(into, to, &sums);
         Ok(())
     }

@@ -7,7 +7,8 @@
 
 use super::body::FunctionLowering;
 use super::memory::space_of;
-use super::{LowerResult, layout, refuse};
+use super::product::{MmaShape, MmaTypes};
+use super::{LowerResult, refuse};
 use crate::check::{ResolvedInst, ResolvedOperand};
 use crate::words::Word;
 use heddle_ir::inst::Access;
@@ -64,60 +65,7 @@ pub(super) fn parts(arg: &ResolvedOperand) -> &[ResolvedOperand] {
     }
 }
 
-/// Types of a matrix product.
-#[derive(Clone, Copy)]
-pub(super) struct MmaTypes {
-    /// Type of the accumulator.
-    pub(super) scalar: Scalar,
-    /// Element types of `A` and `B`.
-    pub(super) numbers: [Word; 2],
-}
-
 impl FunctionLowering<'_, '_, '_> {
-    /// Returns a lane's index in its group of four, and the index of the group.
-    pub(super) fn position_in_rows(&mut self) -> [Value; 2] {
-        let lane = self.emit.query(Op::Lane, None);
-        let (three, two) = (self.emit.int32(3), self.emit.int32(2));
-        [self.emit.op(Op::And, &[lane, three]), self.emit.op(Op::Lshr, &[lane, two])]
-    }
-
-    fn fetched(&mut self, value: Value, lane: Value) -> Value {
-        let value = self.emit.op(Op::Shuffle, &[value, lane]);
-        self.frozen(value)
-    }
-
-    pub(super) fn times(&mut self, value: Value, by: i128, more: i128) -> Value {
-        let (by, more) = (self.emit.int32(by), self.emit.int32(more));
-        let value = self.emit.op(Op::Mul, &[value, by]);
-        self.emit.op(Op::Add, &[value, more])
-    }
-
-    /// Unpacks the elements of a register, converted to the accumulator's type.
-    fn numbers(&mut self, register: Value, ty: Word, sum: Scalar) -> Vec<Value> {
-        match ty {
-            Word::F64 => vec![register],
-            Word::Tf32 => {
-                // The lower bits are not part of the number.
-                let mask = self.emit.int32(!0x1fff);
-                let bits = self.emit.op(Op::And, &[register, mask]);
-                vec![self.emit.bitcast(bits, Scalar::F32)]
-            }
-            Word::F16 | Word::Bf16 => {
-                let both = self.emit.halves(register, layout::scalar(ty));
-                both.map(|half| self.emit.to(Op::Fpext, sum, half)).to_vec()
-            }
-            _ => {
-                let mut byte = |index: i128| {
-                    let by = self.emit.int32(8 * index);
-                    let byte = self.emit.op(Op::Lshr, &[register, by]);
-                    let byte = self.emit.to(Op::Trunc, Scalar::I8, byte);
-                    self.emit.resize(byte, sum, ty.is_signed())
-                };
-                (0..4).map(&mut byte).collect()
-            }
-        }
-    }
-
     pub(super) fn product(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let Some([m, _, k]) = shape_of(&inst.words) else {
             return refuse("unknown sizes of the product", "use a size of the table");
@@ -125,7 +73,7 @@ impl FunctionLowering<'_, '_, '_> {
         let types: Vec<Word> = inst.words.iter().copied().filter(|word| word.is_type()).collect();
         let [to, a, b, c] = types[..] else { return refuse("four types expected", "write them") };
         let scalar = sum_scalar(to, &inst.words);
-        let sum = MmaTypes { scalar, numbers: [a, b] };
+        let types = MmaTypes { scalar, numbers: [a, b] };
         let each = numbers_of(a);
         let (rows, along) = (m / 8, k / (4 * each));
         let [into, left, right, start] = [0, 1, 2, 3].map(|index| parts(&inst.args[index]));
@@ -142,7 +90,7 @@ impl FunctionLowering<'_, '_, '_> {
         let right: Vec<Value> =
             right.iter().map(|arg| self.read(arg, word(b))).collect::<LowerResult<_>>()?;
         let mut sums = self.read_sums(start, c, scalar)?;
-        self.sum_up(&left, &right, rows, sum, &mut sums);
+        self.sum_up(&left, &right, MmaShape { rows, columns: 1, types }, &mut sums);
         self.write_sums(into, to, &sums);
         Ok(())
     }
@@ -196,61 +144,20 @@ impl FunctionLowering<'_, '_, '_> {
         }
     }
 
-    /// Adds the products of a lane's registers to its accumulators, two for each of eight rows.
-    pub(super) fn sum_up(
-        &mut self,
-        left: &[Value],
-        right: &[Value],
-        rows: usize,
-        sum: MmaTypes,
-        sums: &mut [Value],
-    ) {
-        let [column, row] = self.position_in_rows();
-        for (along, &right) in right.iter().enumerate() {
-            for other in 0..4 {
-                // The lane with the next elements of the same row.
-                let adjacent = self.times(row, 4, other);
-                let of_rows: Vec<Vec<Value>> = (0..rows)
-                    .map(|part| {
-                        let register = self.fetched(left[part + rows * along], adjacent);
-                        self.numbers(register, sum.numbers[0], sum.scalar)
-                    })
-                    .collect();
-                let of_columns = [0, 1].map(|part| {
-                    let lane = self.times(column, 8, 4 * part + other);
-                    let register = self.fetched(right, lane);
-                    self.numbers(register, sum.numbers[1], sum.scalar)
-                });
-                for (part, of_row) in of_rows.iter().enumerate() {
-                    for (which, of_column) in of_columns.iter().enumerate() {
-                        let total = &mut sums[2 * part + which];
-                        for (&x, &y) in of_row.iter().zip(of_column) {
-                            *total = match sum.scalar.is_float() {
-                                true => self.emit.op(Op::Fma, &[x, y, *total]),
-                                false => {
-                                    let product = self.emit.op(Op::Mul, &[x, y]);
-                                    self.emit.op(Op::Add, &[*total, product])
-                                }
-                            };
-                        }
-                    }
-                }
-            }
-        }
-    }
-
     /// Returns the addresses of a lane's part of a matrix: one for both halves, or one for each if they are in two rows. Lane
     /// `8 * matrix + r` has the address of row `r`.
     fn held(&mut self, number: Value, matrix: usize, inst: &ResolvedInst) -> Vec<Value> {
-        let [column, row] = self.position_in_rows();
+        let [column, row] = self.emit.position_in_rows();
         let rows = match inst.words.contains(&Word::Trans) {
-            true => [0, 1].map(|half| (self.times(column, 2, half), self.times(row, 2, 0))).to_vec(),
-            false => vec![(row, self.times(column, 4, 0))],
+            true => {
+                [0, 1].map(|half| (self.emit.times(column, 2, half), self.emit.times(row, 2, 0))).to_vec()
+            }
+            false => vec![(row, self.emit.times(column, 4, 0))],
         };
         let mut places = Vec::new();
         for (row, bytes) in rows {
-            let lane = self.times(row, 1, 8 * matrix as i128);
-            let number = self.fetched(number, lane);
+            let lane = self.emit.times(row, 1, 8 * matrix as i128);
+            let number = self.emit.fetched(number, lane);
             let address = self.pointer_of(number, space_of(&inst.words));
             let bytes = self.emit.resize(bytes, Scalar::I64, false);
             places.push(self.emit.op(Op::PtrAdd, &[address, bytes]));
@@ -314,15 +221,15 @@ impl FunctionLowering<'_, '_, '_> {
     /// Transposes a matrix: a lane's halves come from its position in two rows.
     pub(super) fn transpose(&mut self, inst: &ResolvedInst) -> LowerResult<()> {
         let value = self.read(&inst.args[1], Word::B32)?;
-        let [column, row] = self.position_in_rows();
+        let [column, row] = self.emit.position_in_rows();
         let (one, sixteen) = (self.emit.int32(1), self.emit.int32(16));
         let within = self.emit.op(Op::Lshr, &[row, one]);
         let odd = self.emit.op(Op::And, &[row, one]);
         let by = self.emit.op(Op::Mul, &[odd, sixteen]);
         let halves = [0, 1].map(|half| {
-            let from = self.times(column, 8, 4 * half);
+            let from = self.emit.times(column, 8, 4 * half);
             let from = self.emit.op(Op::Add, &[from, within]);
-            let both = self.fetched(value, from);
+            let both = self.emit.fetched(value, from);
             let half = self.emit.op(Op::Lshr, &[both, by]);
             self.emit.resize(half, Scalar::I16, false)
         });

@@ -18,6 +18,7 @@ mod warp;
 mod meeting;
 mod mbarrier;
 mod matrix;
+mod product;
 mod fragment;
 mod texture;
 mod call;
@@ -37,6 +38,7 @@ pub use indirect::NO_FUNCTION;
 use indirect::{FunctionAddresses, define_dispatchers};
 use layout::{SharedWindow, signature};
 pub use meeting::NO_ARRIVAL;
+use product::define_products;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
@@ -226,6 +228,7 @@ pub fn lower(
         }
     }
     define_dispatchers(&context, options, &mut module);
+    define_products(&mut module);
     runtime_objects(&context, &mut module);
     let mut known: FxHashSet<String> = module.functions.iter().map(|func| func.name.clone()).collect();
     let mut missing = Vec::new();
