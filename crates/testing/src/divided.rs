@@ -42,6 +42,14 @@ impl KernelText {
         value
     }
 
+    /// Writes a condition.
+    fn condition(&mut self, what: &str) -> u32 {
+        let value = self.next;
+        self.next += 1;
+        _ = writeln!(self.text, "  v{value} = {what}");
+        value
+    }
+
     /// A value of this width, the newer ones more often.
     fn pick(&self, wide: usize, random: &mut Random) -> u32 {
         let values = &self.values[wide];
@@ -70,7 +78,9 @@ pub fn dividing_kernel(seed: u64) -> DividingKernel {
             _ => "trunc i32",
         };
         let converted = kernel.add(1 - of, &format!("{op}, v{}", random.pick(&[parameter, least])));
-        divisors[of].extend([(parameter, number), (least, number)]);
+        let is_zero = kernel.condition(&format!("icmp eq v{parameter}, 0"));
+        let chosen = kernel.add(of, &format!("select v{is_zero}, 1, v{parameter}"));
+        divisors[of].extend([(parameter, number), (least, number), (chosen, number)]);
         divisors[1 - of].push((converted, number));
         kernel.values = [vec![narrow], vec![index, wide]];
     }
@@ -85,7 +95,14 @@ pub fn dividing_kernel(seed: u64) -> DividingKernel {
         match random.below(8) {
             0..3 => {
                 let op = random.pick(&["sdiv", "udiv"]);
-                let quotient = kernel.add(wide, &format!("{op} v{value}, v{divisor}"));
+                let mut quotient = kernel.add(wide, &format!("{op} v{value}, v{divisor}"));
+                if random.chance(30) {
+                    // As GPUs divide by 0, or with a condition that may hold.
+                    let other = kernel.pick(wide, &mut random);
+                    let tested = random.pick(&[divisor, divisor, other]);
+                    let is_zero = kernel.condition(&format!("icmp eq v{tested}, {}", random.pick(&[0, -1])));
+                    quotient = kernel.add(wide, &format!("select v{is_zero}, -1, v{quotient}"));
+                }
                 quotients.push((quotient, wide));
                 // As compilers write remainders.
                 if random.chance(60) {
@@ -166,7 +183,7 @@ pub fn divides_by(kernel: &DividingKernel, divide: Divide<'_>) -> Result<usize, 
         .map_err(|reasons| format!("{reasons:?}"))?;
     let mut extents: Vec<u64> = widths.iter().map(|&it| kernel.numbers[it as usize - 1]).collect();
     let known: u64 = extents.iter().product();
-    if kernel.items % known != 0 {
+    if !kernel.items.is_multiple_of(known) {
         // The runtime makes no such launch.
         return Ok(1);
     }

@@ -15,7 +15,7 @@ use crate::remove_dead;
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::Observed;
-use heddle_ir::words::{Flag, Flags};
+use heddle_ir::words::{Flag, Flags, IntPredicate};
 use heddle_ir::{Function, Inst, Op, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -66,14 +66,34 @@ pub fn divided_index(
     Some(DividedIndex { kernel, widths })
 }
 
-/// Values that are the same number as others, by conversions that keep numbers below 2³¹.
-fn converted(func: &Function, roots: &FxHashSet<Value>) -> FxHashSet<Value> {
+/// True if a condition never holds where this parameter is positive: it compares the parameter with 0 or -1.
+fn is_never(func: &Function, condition: Value, width: u32) -> bool {
+    let Some(data) = func.def_inst(condition).map(|inst| func.inst(inst)) else { return false };
+    match (data.op, &data.args[..]) {
+        (Op::And, parts) => parts.iter().any(|&it| is_never(func, it, width)),
+        (Op::Or, parts) => parts.iter().all(|&it| is_never(func, it, width)),
+        (Op::Icmp, &[number, other]) if data.detail == Detail::IntCompare(IntPredicate::Eq) => {
+            parameter(func, number) == Some(width) && matches!(func.signed_constant(other), Some(-1 | 0))
+        }
+        _ => false,
+    }
+}
+
+/// Values that are the same number as others: by conversions that keep numbers below 2³¹, and by choices of which the others are always
+/// chosen where this parameter is positive.
+fn converted(func: &Function, roots: &FxHashSet<Value>, width: Option<u32>) -> FxHashSet<Value> {
     let mut all = roots.clone();
     loop {
         let before = all.len();
         for inst in insts_of(func) {
             let data = func.inst(inst);
-            let keeps = matches!(data.op, Op::Trunc | Op::Sext | Op::Zext) && all.contains(&data.args[0]);
+            let keeps = match (data.op, &data.args[..]) {
+                (Op::Trunc | Op::Sext | Op::Zext, [number]) => all.contains(number),
+                (Op::Select, &[condition, _, number]) => {
+                    all.contains(&number) && width.is_some_and(|width| is_never(func, condition, width))
+                }
+                _ => false,
+            };
             all.extend(func.result(inst).filter(|&it| keeps && is_index(func.value_type(it))));
         }
         if all.len() == before {
@@ -86,7 +106,7 @@ fn is_index(ty: Type) -> bool {
     ty == Type::I32 || ty == Type::I64
 }
 
-/// Returns the parameter that a divisor is, converted or at least 1.
+/// Returns the parameter that a divisor is where it is positive: converted, at least 1, or 1 where a division would trap.
 fn parameter(func: &Function, mut value: Value) -> Option<u32> {
     while let Some(inst) = func.def_inst(value) {
         let data = func.inst(inst);
@@ -95,6 +115,9 @@ fn parameter(func: &Function, mut value: Value) -> Option<u32> {
             (Op::Trunc | Op::Sext | Op::Zext, &[number]) if is_index(func.value_type(value)) => number,
             (Op::Umax | Op::Smax, &[number, least]) if is_one(least) => number,
             (Op::Umax | Op::Smax, &[least, number]) if is_one(least) => number,
+            (Op::Select, &[condition, one, number]) if is_one(one) => {
+                return parameter(func, number).filter(|&it| is_never(func, condition, it));
+            }
             _ => return None,
         };
     }
@@ -113,7 +136,7 @@ fn division(func: &Function, inst: Inst, indices: &FxHashSet<Value>) -> Option<(
 /// Replaces the index of a dimension, all of whose values are conversions of roots, by those of two dimensions. Returns the parameter that
 /// is the extent, and the index of the second dimension; none if no parameter divides it.
 fn divide(func: &mut Function, roots: &FxHashSet<Value>, dimension: u8) -> Option<(u32, FxHashSet<Value>)> {
-    let indices = converted(func, roots);
+    let indices = converted(func, roots, None);
     let insts = insts_of(func);
     let divisions = insts.iter().filter_map(|&inst| Some((inst, division(func, inst, &indices)?)));
     let mut divisions: Vec<(Inst, (Op, u32))> = divisions.collect();
@@ -123,9 +146,10 @@ fn divide(func: &mut Function, roots: &FxHashSet<Value>, dimension: u8) -> Optio
         let of_ops = divisions.iter().filter(|(_, (op, _))| ops.contains(op));
         of_ops.filter_map(|(inst, _)| func.result(*inst)).collect()
     };
+    let of = |ops| converted(func, &of(ops), Some(width));
     let (rows, mut columns) = (of([Op::Udiv, Op::Sdiv]), of([Op::Urem, Op::Srem]));
     // i - i / w * w, also as i - (i / w * w + z).
-    let quotients = converted(func, &rows);
+    let quotients = &rows;
     let is_product = |inst: &Inst| match (func.inst(*inst).op, &func.inst(*inst).args[..]) {
         (Op::Mul, &[one, other]) => [(one, other), (other, one)]
             .iter()
@@ -133,7 +157,7 @@ fn divide(func: &mut Function, roots: &FxHashSet<Value>, dimension: u8) -> Optio
         _ => false,
     };
     let products = insts.iter().copied().filter(is_product).filter_map(|inst| func.result(inst)).collect();
-    let products = converted(func, &products);
+    let products = converted(func, &products, None);
     let mut differences = Vec::new();
     for &inst in &insts {
         let (Op::Sub, &[index, taken]) = (func.inst(inst).op, &func.inst(inst).args[..]) else { continue };
