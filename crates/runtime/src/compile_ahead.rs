@@ -18,6 +18,8 @@ use std::thread;
 const CREDIT_PER_THREAD: usize = 2;
 /// Kernels of a program of which an application will launch most. They are credit, too.
 const FEW: usize = 8;
+/// Instructions of kernels that take long to compile: nobody waits for one that may never be launched.
+const LARGE: usize = 2_000;
 
 /// Stage of a kernel before its first launch. Only a kernel that is new is queued, so that it waits once.
 #[derive(Default)]
@@ -182,13 +184,13 @@ impl PreparedKernel {
     }
 
     /// Has the code of usual launches when it returns: loaded, compiled here, or by the thread that has begun with it. A kernel of a
-    /// program that has many is compiled on other threads meanwhile, and without credit it waits for some.
+    /// program that has many, or a large one, is compiled on other threads meanwhile, and without credit it waits for some.
     pub fn compile_before_launch(&self, threads: usize) {
         self.usual_form().compile_form(threads);
     }
 
     fn compile_form(&self, threads: usize) {
-        if !self.program().has_few_kernels() {
+        if !self.program().has_few_kernels() || self.instructions() > LARGE {
             return self.compile_ahead(threads);
         }
         if self.load_usual() {

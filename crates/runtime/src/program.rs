@@ -352,6 +352,12 @@ impl PreparedKernel {
         &self.program
     }
 
+    /// Number of its instructions, without those of functions that it calls.
+    pub(crate) fn instructions(&self) -> usize {
+        let func = self.program.module().function(&self.info().name);
+        func.map_or(0, |func| func.blocks().map(|block| func.block_insts(block).count()).sum())
+    }
+
     /// Properties of the kernel.
     pub fn info(&self) -> &KernelFacts {
         &self.program.inner.kernels[self.number]

@@ -6,6 +6,7 @@
 use super::emit::IrEmitter;
 use super::flow::{PtxBlock, PtxCfg, PtxTerminator, is_named_param, operation, split_blocks};
 use super::meeting::BarrierMeeting;
+use super::product::has_many_products;
 use super::{CLOCK, LAUNCH, LowerResult, LoweringContext, PtxRefusal, WORKSPACE, layout, refuse};
 use crate::check::{
     ParamLocation, Reg, ResolvedBody, ResolvedInst, ResolvedOperand, ResolvedStatement, SpecialRegister,
@@ -52,6 +53,8 @@ pub(crate) struct FunctionLowering<'c, 'a, 's> {
     pub(crate) guard: Option<Value>,
     /// Hub of the kernel's barriers, if its threads may wait apart.
     pub(crate) meeting: Option<BarrierMeeting>,
+    /// True if products of matrices are calls.
+    pub(crate) calls_products: bool,
 }
 
 /// Lowers a body. An error has the offset in the source.
@@ -79,6 +82,7 @@ pub(crate) fn lower_body<'a, 's>(
         addressed: FxHashMap::default(),
         guard: None,
         meeting: None,
+        calls_products: has_many_products(body),
     };
     lower.make_slots().map_err(|refusal| (at, refusal))?;
     lower.plan_meeting(&mut ptx_blocks);

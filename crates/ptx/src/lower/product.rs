@@ -15,7 +15,7 @@ use super::body::FunctionLowering;
 use super::emit::IrEmitter;
 use super::flow::operation;
 use super::layout;
-use crate::check::{ResolvedInst, ResolvedStatement};
+use crate::check::{ResolvedBody, ResolvedInst, ResolvedStatement};
 use crate::operation::PtxOperation;
 use crate::words::Word;
 use heddle_ir::function::Origin;
@@ -90,7 +90,7 @@ fn is_product(inst: &ResolvedInst) -> bool {
 impl FunctionLowering<'_, '_, '_> {
     /// Adds the products of a lane's registers to its accumulators, two for each of eight rows, by columns.
     pub(super) fn sum_up(&mut self, left: &[Value], right: &[Value], shape: MmaShape, sums: &mut [Value]) {
-        if !self.has_many_products() {
+        if !self.calls_products {
             self.emit.sum_up(left, right, shape, sums);
             return;
         }
@@ -103,14 +103,15 @@ impl FunctionLowering<'_, '_, '_> {
         let results = self.emit.call(&Arc::new(declaration), &args);
         sums.iter_mut().zip(results).for_each(|(sum, result)| *sum = result);
     }
+}
 
-    fn has_many_products(&self) -> bool {
-        let insts = self.body.steps.iter().filter(|step| match step {
-            ResolvedStatement::Inst(inst) => is_product(inst),
-            ResolvedStatement::Label(_) => false,
-        });
-        MANY.contains(&insts.take(MANY.end() + 1).count())
-    }
+/// True if a function has so many products that they are calls.
+pub(super) fn has_many_products(body: &ResolvedBody<'_, '_>) -> bool {
+    let insts = body.steps.iter().filter(|step| match step {
+        ResolvedStatement::Inst(inst) => is_product(inst),
+        ResolvedStatement::Label(_) => false,
+    });
+    MANY.contains(&insts.take(MANY.end() + 1).count())
 }
 
 /// Defines the functions of products that the lowered functions call.
