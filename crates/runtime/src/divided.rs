@@ -1,7 +1,7 @@
 //! Launches of one dimension that run as launches of several: of kernels that divide their index by a parameter.
 //!
-//! Such a kernel has a second form, which has the quotient as a dimension ([`divided_index`]). A launch takes it if the parameter divides the
-//! number of work-items. It is a kernel of its own, with codes and choices of its own.
+//! Such a kernel has a second form, which has the quotient as a dimension ([`divided_index`]), and a bounded one for launches whose last row is
+//! not whole. These are kernels of their own, with codes and choices of their own.
 
 use crate::kernel_facts::{KernelFacts, functions_that};
 use crate::launch::LaunchArgument;
@@ -13,14 +13,24 @@ use heddle_transform::kernels::{DividedIndex, SMALL_LAUNCH, divided_index};
 
 /// Fewest work-items of dimension 0: shorter rows leave lanes without work.
 const SHORTEST: u64 = 64;
+/// Work-items of a launch for each one that its rows have more at most.
+const FEWEST_FOR_IDLE: u64 = 8;
 
 /// Kernel of several dimensions for launches of another one.
 #[derive(Clone, Debug)]
 pub(crate) struct DividedKernel {
-    /// Number of the kernel.
+    /// Number of the kernel; the next one is bounded.
     number: usize,
     /// Parameters that are the extents, from dimension 0 on.
     widths: Vec<u32>,
+}
+
+/// Launch that is divided into dimensions.
+pub(crate) struct DividedLaunch {
+    pub(crate) kernel: PreparedKernel,
+    pub(crate) range: NdRange,
+    /// Number of work-items, which is the last argument, if the kernel is bounded.
+    pub(crate) bound: Option<u64>,
 }
 
 /// Adds the second forms of kernels to their module, after all others. Returns them by the numbers of the kernels.
@@ -39,10 +49,10 @@ pub(crate) fn add_divided_kernels(
     let divided: Vec<Option<DividedIndex>> = kernels.iter().map(divide).collect();
     let mut number = kernels.len();
     let add = |divided: Option<DividedIndex>| {
-        let DividedIndex { kernel, widths } = divided?;
-        module.functions.push(kernel);
-        number += 1;
-        Some(DividedKernel { number: number - 1, widths })
+        let DividedIndex { kernel, bounded, widths } = divided?;
+        module.functions.extend([kernel, bounded]);
+        number += 2;
+        Some(DividedKernel { number: number - 2, widths })
     };
     divided.into_iter().map(add).collect()
 }
@@ -60,30 +70,37 @@ fn integer(argument: &LaunchArgument<'_>) -> Option<u64> {
 }
 
 impl DividedKernel {
-    /// Divides the range of a launch with these arguments; none if it does not go up evenly.
-    fn divide(&self, args: &[LaunchArgument<'_>], range: &NdRange) -> Option<NdRange> {
-        let [mut rest, 1, 1] = range.global() else { return None };
-        if !range.has_no_offset() || rest >= SMALL_LAUNCH {
+    /// Divides the range of a launch with these arguments, and tells whether it has more work-items then; none if rows are short, or many
+    /// work-items would be idle.
+    fn divide(&self, args: &[LaunchArgument<'_>], range: &NdRange) -> Option<(NdRange, bool)> {
+        let [items, 1, 1] = range.global() else { return None };
+        if !range.has_no_offset() {
             return None;
         }
-        let mut extents = Vec::new();
-        for &parameter in &self.widths {
-            let width = integer(args.get(parameter as usize)?)?;
-            if width == 0 || !rest.is_multiple_of(width) {
-                return None;
-            }
-            rest /= width;
-            extents.push(width);
+        let width = |&parameter: &u32| integer(args.get(parameter as usize)?);
+        let mut extents: Vec<u64> = self.widths.iter().map(width).collect::<Option<_>>()?;
+        let whole = extents.iter().try_fold(1u64, |product, &width| product.checked_mul(width))?;
+        if whole == 0 || extents[0] < SHORTEST {
+            return None;
         }
-        extents.push(rest);
-        (extents[0] >= SHORTEST && rest > 0).then(|| NdRange::new(&extents).ok())?
+        let last = items.div_ceil(whole);
+        let all = last.checked_mul(whole).filter(|&all| all < SMALL_LAUNCH)?;
+        extents.push(last);
+        let pays = items > 0 && (all - items).saturating_mul(FEWEST_FOR_IDLE) <= items;
+        pays.then(|| Some((NdRange::new(&extents).ok()?, all != items)))?
     }
 }
 
 impl PreparedKernel {
-    /// Its second form.
+    /// Its second form, for launches whose rows are whole.
     pub(crate) fn second_form(&self) -> Option<PreparedKernel> {
         self.program().divided(self).map(|divided| self.program().numbered(divided.number))
+    }
+
+    /// Its second forms.
+    pub(crate) fn second_forms(&self) -> Vec<PreparedKernel> {
+        let numbers = self.program().divided(self).map(|divided| [divided.number, divided.number + 1]);
+        numbers.into_iter().flatten().map(|number| self.program().numbered(number)).collect()
     }
 
     /// Form of most launches.
@@ -91,13 +108,15 @@ impl PreparedKernel {
         self.second_form().unwrap_or_else(|| self.clone())
     }
 
-    /// Kernel and range that run a launch with these arguments, if it takes the second form.
+    /// What runs a launch with these arguments, if it takes a second form.
     pub(crate) fn divided_launch(
         &self,
         args: &[LaunchArgument<'_>],
         range: &NdRange,
-    ) -> Option<(PreparedKernel, NdRange)> {
-        let range = self.program().divided(self)?.divide(args, range)?;
-        Some((self.second_form()?, range))
+    ) -> Option<DividedLaunch> {
+        let divided = self.program().divided(self)?;
+        let (dimensions, is_bounded) = divided.divide(args, range)?;
+        let kernel = self.program().numbered(divided.number + usize::from(is_bounded));
+        Some(DividedLaunch { kernel, range: dimensions, bound: is_bounded.then(|| range.items()) })
     }
 }

@@ -1,6 +1,7 @@
 //! Launches: arguments, work-groups, workers.
 
 use crate::code::{BuildError, GroupCode};
+use crate::divided::DividedLaunch;
 use crate::environment;
 use crate::faults::{KernelFault, KernelThread, Watchdog, cancel, new_launch};
 use crate::memory::AlignedMemory;
@@ -337,7 +338,7 @@ impl PreparedKernel {
 
     /// Forecast of a launch with these arguments over this range.
     pub fn outlook(&self, args: &[LaunchArgument<'_>], range: &NdRange, pool: &Pool) -> LaunchForecast {
-        if let Some((kernel, range)) = self.divided_launch(args, range) {
+        if let Some(DividedLaunch { kernel, range, .. }) = self.divided_launch(args, range) {
             return kernel.outlook_in(&range, pool);
         }
         self.outlook_in(range, pool)
@@ -351,7 +352,7 @@ impl PreparedKernel {
 
     /// Has the code for launches with these arguments over this range compiled, so that they only run it.
     pub fn prepare(&self, args: &[LaunchArgument<'_>], range: &NdRange) -> Result<(), LaunchError> {
-        if let Some((kernel, range)) = self.divided_launch(args, range) {
+        if let Some(DividedLaunch { kernel, range, .. }) = self.divided_launch(args, range) {
             return kernel.prepare_in(&range);
         }
         self.prepare_in(range)
@@ -395,9 +396,12 @@ impl PreparedKernel {
     ) -> Result<(), LaunchError> {
         let info = self.info();
         let divided = (!pool.is_at_once()).then(|| self.divided_launch(args, range)).flatten();
-        if let Some((kernel, range)) = divided {
+        if let Some(DividedLaunch { kernel, range, bound }) = divided {
+            let bound = bound.map(u64::to_ne_bytes);
+            let bound = bound.as_ref().map(|bytes| LaunchArgument::Bytes(bytes));
+            let args: Vec<LaunchArgument<'_>> = args.iter().copied().chain(bound).collect();
             // SAFETY: what the caller promises; the kernel does the same.
-            return unsafe { kernel.launch_with_local(args, &range, local_bytes, pool) };
+            return unsafe { kernel.launch_with_local(&args, &range, local_bytes, pool) };
         }
         let plan = self.plan(range, pool.is_at_once())?;
         if plan.count == 0 {

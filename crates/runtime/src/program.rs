@@ -408,7 +408,7 @@ impl PreparedKernel {
     /// Reports of the code that launches have needed so far. For code from the cache, the passes run again.
     pub fn reports(&self) -> Vec<KernelReport> {
         let mut reports = self.reports_of_form();
-        reports.extend(self.second_form().into_iter().flat_map(|kernel| kernel.reports_of_form()));
+        reports.extend(self.second_forms().iter().flat_map(PreparedKernel::reports_of_form));
         reports
     }
 

@@ -82,7 +82,7 @@ fn what_was_prepared_is_not_compiled_by_the_launch() {
 }
 
 #[test]
-fn launches_whose_rows_are_whole_run_in_dimensions() {
+fn launches_of_rows_run_in_dimensions() {
     const FLAT: &str = "kernel void flat(global int *out, int w, int h) {
         int i = get_global_id(0), x = i % w, y = i / w;
         out[x * h + y] = 10000 * x + y;
@@ -108,20 +108,26 @@ fn launches_whose_rows_are_whole_run_in_dimensions() {
     };
     let divided = || {
         let kernel = program.kernel("flat").expect("there is the kernel");
-        kernel.reports().iter().any(|report| report.to_string().contains("flat.divided"))
+        let reports = kernel.reports();
+        let has = |name: &str| reports.iter().any(|report| report.to_string().contains(name));
+        [has("flat.divided:"), has("flat.divided.bounded:")]
     };
-    // A part of a row, an offset, short rows, rows longer than the launch.
-    check(100, 33, 3201, None);
+    // An offset, short rows, rows longer than the launch, a row of which too much is left.
     check(100, 33, 3200, Some(&[100]));
+    check(100, 4, 310, None);
     check(4, 64, 256, None);
     check(300, 1, 100, None);
-    assert!(!divided(), "these rows are not whole, or too short");
+    assert_eq!(divided(), [false; 2]);
     // The value of a division by zero is not specified; the launch ends.
     launch(0, 1, 64, None);
     check(100, 33, 3300, None);
     check(64, 1, 64, None);
     check(128, 7, 256, None);
-    assert!(divided(), "these are");
+    assert_eq!(divided(), [true, false]);
+    // A part of a row.
+    check(100, 33, 3201, None);
+    check(64, 33, 2047, None);
+    assert_eq!(divided(), [true; 2]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use heddle_interp::{Argument, Datum, LaunchGeometry, Memory, RunLimits, RunOptio
 use heddle_ir::{Function, Module, Space, parse_module};
 use std::fmt::Write as _;
 
-/// Kernel of one dimension, and a launch. Its parameters are memory, two numbers whose product divides the number of work-items, and
+/// Kernel of one dimension, and a launch. Its parameters are memory, two numbers whose product mostly divides the number of work-items, and
 /// another one.
 #[derive(Clone, Debug)]
 pub struct DividingKernel {
@@ -18,8 +18,8 @@ pub struct DividingKernel {
     items: u64,
 }
 
-/// Makes a kernel of several dimensions of one, and returns the parameters that are its extents.
-pub type Divide<'a> = &'a dyn Fn(&Function) -> Option<(Function, Vec<u32>)>;
+/// Makes a kernel of several dimensions of one, and a bounded one, and returns the parameters that are its extents.
+pub type Divide<'a> = &'a dyn Fn(&Function) -> Option<([Function; 2], Vec<u32>)>;
 
 /// Widths in bits of values and parameters.
 const BITS: [u32; 2] = [32, 64];
@@ -147,17 +147,29 @@ pub fn dividing_kernel(seed: u64) -> DividingKernel {
     let offset = kernel.add(1, &format!("shl v{index}, 2"));
     _ = writeln!(kernel.text, "  v1000 = ptradd v0, v{offset}\n  store v{sum}, v1000\n  ret\n}}");
     let numbers = [1 + random.below(6), 1 + random.below(4), 1 + random.below(5)].map(|it| it as u64);
-    let items = numbers[0] * numbers[1] * (1 + random.below(4) as u64);
+    let mut items = numbers[0] * numbers[1] * (1 + random.below(4) as u64);
+    if random.chance(30) {
+        items += random.below(9) as u64;
+    }
     let module = parse_module(&kernel.text).unwrap_or_else(|it| panic!("{it:?}\n{}", kernel.text));
     DividingKernel { text: kernel.text, module, numbers, items }
 }
 
 /// Memory after a launch.
-fn launch(kernel: &DividingKernel, module: &Module, name: &str, extents: &[u64]) -> Result<Vec<u8>, String> {
+fn launch(
+    kernel: &DividingKernel,
+    module: &Module,
+    name: &str,
+    extents: &[u64],
+    is_bounded: bool,
+) -> Result<Vec<u8>, String> {
     let mut memory = Memory::new();
     let out = memory.add(Space::Global, Some("out"), 16, vec![0xaa; kernel.items as usize * 4]);
     let mut arguments = vec![Argument::Uniform(Datum::Bits(out.into()))];
     arguments.extend(kernel.numbers.map(|it| Argument::Uniform(Datum::Bits(it.into()))));
+    if is_bounded {
+        arguments.push(Argument::Uniform(Datum::Bits(kernel.items.into())));
+    }
     let mut groups = [1; 3];
     groups.iter_mut().zip(extents).for_each(|(to, &extent)| *to = extent as u32);
     let geometry = LaunchGeometry { dims: extents.len() as u32, local: [1; 3], groups, offset: [0; 3] };
@@ -175,21 +187,19 @@ fn launch(kernel: &DividingKernel, module: &Module, name: &str, extents: &[u64])
 /// Checks that the kernel of several dimensions does what the one of one dimension does. Returns how many it has; 1 if there is none.
 pub fn divides_by(kernel: &DividingKernel, divide: Divide<'_>) -> Result<usize, String> {
     let original = kernel.module.function("k").ok_or("no kernel")?;
-    let Some((divided, widths)) = divide(original) else { return Ok(1) };
-    let mut module = kernel.module.clone();
-    let name = divided.name.clone();
-    module.functions.push(divided);
-    heddle_ir::verify::verify_module(&module, heddle_ir::verify::Stage::Source)
-        .map_err(|reasons| format!("{reasons:?}"))?;
+    let Some(([whole, bounded], widths)) = divide(original) else { return Ok(1) };
     let mut extents: Vec<u64> = widths.iter().map(|&it| kernel.numbers[it as usize - 1]).collect();
     let known: u64 = extents.iter().product();
-    if !kernel.items.is_multiple_of(known) {
-        // The runtime makes no such launch.
-        return Ok(1);
-    }
-    extents.push(kernel.items / known);
-    let before = launch(kernel, &kernel.module, "k", &[kernel.items])?;
-    let after = launch(kernel, &module, &name, &extents)?;
+    extents.push(kernel.items.div_ceil(known));
+    let is_bounded = !kernel.items.is_multiple_of(known);
+    let divided = if is_bounded { &bounded } else { &whole };
+    let name = divided.name.clone();
+    let mut module = kernel.module.clone();
+    module.functions.extend([whole, bounded]);
+    heddle_ir::verify::verify_module(&module, heddle_ir::verify::Stage::Source)
+        .map_err(|reasons| format!("{reasons:?}"))?;
+    let before = launch(kernel, &kernel.module, "k", &[kernel.items], false)?;
+    let after = launch(kernel, &module, &name, &extents, is_bounded)?;
     match before == after {
         true => Ok(extents.len()),
         false => Err(format!("{extents:?} differs from {}\n{}{}", kernel.items, kernel.text, module)),

@@ -15,7 +15,7 @@ fn every_rule_is_needed() {
     all_are_caught(DIVIDED.iter().map(|&fault| (fault.name, fault)), &[], MOST_PROGRAMS, |seed, fault| {
         let divide = |func: &Function| {
             let divided = with_fault(fault, || divided_index(func, "k.divided", |_| false));
-            divided.map(|DividedIndex { kernel, widths }| (kernel, widths))
+            divided.map(|DividedIndex { kernel, bounded, widths }| ([kernel, bounded], widths))
         };
         divides_by(&dividing_kernel(seed), &divide).is_err()
     });

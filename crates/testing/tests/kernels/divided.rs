@@ -8,7 +8,8 @@ use heddle_transform::kernels::{DividedIndex, divided_index};
 #[test]
 fn divided_kernels_do_what_kernels_do() {
     let divide = |func: &Function| {
-        divided_index(func, "k.divided", |_| false).map(|DividedIndex { kernel, widths }| (kernel, widths))
+        divided_index(func, "k.divided", |_| false)
+            .map(|DividedIndex { kernel, bounded, widths }| ([kernel, bounded], widths))
     };
     let mut counts = [0; 4];
     for seed in 1..2000 {

@@ -5,15 +5,18 @@
 //! ```
 //!
 //! A launch of n work-items runs as one of w by n / w. Lanes along a row have one `y`, without a division; columns are seen, and the launch can
-//! be cut into groups of short rows. A quotient that is divided again is two dimensions.
+//! be cut into groups of short rows. A quotient that is divided again is two dimensions. Where w does not divide n, the last row is longer, and
+//! the bounded kernel leaves the work-items from n on out.
 //!
-//! Requires: Stage::Source.  Ensures: for 0 < w, w a divisor of n, and n < 2³¹, the same work-items, in another order. The order of work-items
+//! Requires: Stage::Source.  Ensures: for 0 < w and indices below 2³¹, the same work-items, in another order. The order of work-items
 //! is not defined, and the kernel observes nothing of the launch but the index.
 
 use super::insts_of;
+use crate::inline::split_after;
 use crate::remove_dead;
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::module::{DeclaredShape, Param};
 use heddle_ir::ops::Observed;
 use heddle_ir::words::{Flag, Flags, IntPredicate};
 use heddle_ir::{Function, Inst, Op, Type, Value};
@@ -24,6 +27,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub struct DividedIndex {
     /// The kernel.
     pub kernel: Function,
+    /// The kernel with a last parameter: the number of work-items, in 64 bits. Those beyond it do nothing.
+    pub bounded: Function,
     /// Parameters that are the extents of its launches, from dimension 0 on. The last dimension has what is left.
     pub widths: Vec<u32>,
 }
@@ -63,7 +68,41 @@ pub fn divided_index(
         return None;
     }
     while remove_dead(&mut kernel) {}
-    Some(DividedIndex { kernel, widths })
+    let bounded = bounded(&kernel, &widths)?;
+    Some(DividedIndex { kernel, bounded, widths })
+}
+
+/// Adds a parameter to a divided kernel, and lets work-items do nothing whose index is not below it.
+fn bounded(kernel: &Function, widths: &[u32]) -> Option<Function> {
+    let mut func = kernel.clone();
+    func.name.push_str(".bounded");
+    let count = func.add_param(Param { shape: Some(DeclaredShape::Uniform), ..Param::new(Type::I64) });
+    let extents: Vec<Value> = widths.iter().map(|&it| func.params()[it as usize]).collect();
+    let first = func.first_non_phi(func.entry())?;
+    let mut builder = Builder::new(&mut func, InsertPoint::Before(first));
+    let id = |builder: &mut Builder<'_>, dimension: usize| {
+        let query = InstData::new(Op::GlobalId, [], Detail::Dimension(Some(dimension as u8)));
+        builder.value(query, Some(Type::I64))
+    };
+    let no_wrap = Flags::NONE.with(Flag::Nuw).with(Flag::Nsw);
+    let mut index = id(&mut builder, widths.len());
+    for (dimension, &extent) in extents.iter().enumerate().rev() {
+        let extent = match builder.func.value_type(extent) == Type::I64 {
+            true => extent,
+            false => builder.op_to(Op::Zext, Type::I64, &[extent]),
+        };
+        let start = builder.op_with(Op::Mul, &[index, extent], no_wrap);
+        let inner = id(&mut builder, dimension);
+        index = builder.op_with(Op::Add, &[start, inner], no_wrap);
+    }
+    let is_inside = builder.icmp(IntPredicate::Ult, index, count);
+    let last = func.def_inst(is_inside)?;
+    let entry = func.entry();
+    let body = split_after(&mut func, last);
+    let end = func.append_block();
+    Builder::new(&mut func, InsertPoint::End(entry)).branch(is_inside, body, end);
+    Builder::new(&mut func, InsertPoint::End(end)).ret(&[]);
+    Some(func)
 }
 
 /// True if a condition never holds where this parameter is positive: it compares the parameter with 0 or -1.
