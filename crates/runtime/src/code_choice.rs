@@ -34,10 +34,8 @@ const COMPILATION: f64 = 4.5e-5;
 const ESTIMATED_TENTH: f64 = 2.5e-11;
 /// Launches that a kernel is assumed to have.
 const ASSUMED_LAUNCHES: f64 = 300.0;
-/// Seconds that a kernel is assumed to run for at least: estimates are short where loops have many iterations.
+/// Seconds that a kernel is assumed to run for at least, and if no launch is known: estimates are short where loops have many iterations.
 const LEAST_TIME: f64 = 0.1;
-/// Seconds that a kernel is assumed to run for if no launch is known.
-const ASSUMED_TIME: f64 = 0.2;
 /// Instructions of a program up to which estimates are made; they take as long as the passes for each code.
 const MAX_INSTRUCTIONS: usize = 4_000;
 
@@ -92,8 +90,7 @@ impl CodeEstimates {
             _ => CLEARLY_LESS,
         };
         let of_launch = |items: u64| items as f64 * of_first.time * ESTIMATED_TENTH;
-        let run_time =
-            items.map_or(ASSUMED_TIME, |items| (ASSUMED_LAUNCHES * of_launch(items)).max(LEAST_TIME));
+        let run_time = items.map_or(0.0, |items| ASSUMED_LAUNCHES * of_launch(items)).max(LEAST_TIME);
         let compilation = |variant: &CodeVariant, estimate: &EstimatedCost| match is_compiled(variant) {
             true => 0.0,
             false => COMPILATION * estimate.instructions / run_time,
