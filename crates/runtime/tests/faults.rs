@@ -6,6 +6,7 @@ use heddle_runtime::faults::KernelFault;
 use heddle_runtime::{
     BuildOptions, KernelModule, LaunchArgument, LaunchError, NdRange, Pool, PreparedKernel,
 };
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const SOURCE: &str = "
 kernel void store(global int *out, ulong bad, uint group) {
@@ -36,7 +37,10 @@ kernel void deep(global int *out, ulong bad, uint group) {
 ";
 
 fn program() -> KernelModule {
-    let path = std::env::temp_dir().join(format!("heddle-faults-{}.cl", std::process::id()));
+    // Tests run at once.
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let path = std::env::temp_dir().join(format!("heddle-faults-{}-{number}.cl", std::process::id()));
     std::fs::write(&path, SOURCE).expect("the source can be written");
     let llvm = compile(&path, 2, &[]);
     let _ = std::fs::remove_file(&path);
