@@ -10,6 +10,6 @@ fn main() {
     println!("cargo::rustc-cdylib-link-arg=-fuse-ld=bfd");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-Bsymbolic");
     println!("cargo::rustc-env=HEDDLE_CUDART={major}");
-    // The same file seen from both packages.
+    // Both packages have this file as their build script, and find it by this path.
     println!("cargo::rerun-if-changed=../cudart/build.rs");
 }

@@ -8,12 +8,11 @@ use crate::launch::LaunchArgument;
 use crate::program::PreparedKernel;
 use crate::range::NdRange;
 use heddle_ir::Module;
-use heddle_ir::ops::Observed;
-use heddle_transform::kernels::{DividedIndex, SMALL_LAUNCH, divided_index};
+use heddle_transform::kernels::{DividedIndex, SMALL_LAUNCH, divided_index, observes_launch};
 
 /// Fewest work-items of dimension 0: shorter rows leave lanes without work.
 const SHORTEST: u64 = 64;
-/// Work-items of a launch for each one that its rows have more at most.
+/// Minimum number of work-items for each idle one in the last row.
 const FEWEST_FOR_IDLE: u64 = 8;
 
 /// Kernel of several dimensions for launches of another one.
@@ -38,9 +37,7 @@ pub(crate) fn add_divided_kernels(
     module: &mut Module,
     kernels: &[KernelFacts],
 ) -> Vec<Option<DividedKernel>> {
-    let observed = [Observed::Group, Observed::Launch, Observed::Position, Observed::Lanes];
-    let observers =
-        functions_that(module, |func, inst| observed.iter().any(|&it| func.inst(inst).observes(it)));
+    let observers = functions_that(module, |func, inst| observes_launch(func.inst(inst)));
     let divide = |facts: &KernelFacts| {
         let is_free = facts.required_local.is_none() && facts.required_lanes.is_none() && !facts.polls;
         let func = module.functions.iter().find(|func| func.name == facts.name).filter(|_| is_free)?;
@@ -108,7 +105,7 @@ impl PreparedKernel {
         self.second_form().unwrap_or_else(|| self.clone())
     }
 
-    /// What runs a launch with these arguments, if it takes a second form.
+    /// Kernel and range of a launch with these arguments, if it takes a second form.
     pub(crate) fn divided_launch(
         &self,
         args: &[LaunchArgument<'_>],

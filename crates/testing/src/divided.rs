@@ -35,14 +35,12 @@ struct KernelText {
 impl KernelText {
     /// Writes an instruction with a result of this width.
     fn add(&mut self, wide: usize, what: &str) -> u32 {
-        let value = self.next;
-        self.next += 1;
-        _ = writeln!(self.text, "  v{value} = {what}");
+        let value = self.condition(what);
         self.values[wide].push(value);
         value
     }
 
-    /// Writes a condition.
+    /// Writes an instruction with a result that is not picked later.
     fn condition(&mut self, what: &str) -> u32 {
         let value = self.next;
         self.next += 1;

@@ -140,7 +140,7 @@ const RULES: &[Rule] = &[
         "heddle-bundle",
         &["heddle-capi", "heddle-cli", "heddle-cuda", "heddle-llvm", "heddle-opencl", "heddle-testing"],
     ),
-    // What the packages depend on whose unit tests it builds.
+    // The dependencies of the packages whose unit tests it builds.
     rule(
         "units",
         "heddle-units",

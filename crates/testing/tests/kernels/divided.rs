@@ -41,7 +41,6 @@ fn kernels_that_observe_more_stay() {
 
 #[test]
 fn divisions_of_gpus_are_recognized() {
-    // What is divided, by which instruction: a signed one, an unsigned one, and a remainder.
     for division in ["div.s32", "div.u32", "rem.s32", "rem.u32"] {
         let text = format!(
             ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 w) {{\n\

@@ -36,6 +36,18 @@ pub struct DividedIndex {
 /// Dimensions beyond the first one.
 const MOST: usize = 2;
 
+/// True if an instruction observes the launch, or the place of its work-item in it.
+pub fn observes_launch(data: &InstData) -> bool {
+    let observed = [Observed::Group, Observed::Launch, Observed::Position, Observed::Lanes];
+    observed.iter().any(|&it| data.observes(it))
+}
+
+/// Reads the index along a dimension, in 64 bits.
+fn global_id(builder: &mut Builder<'_>, dimension: u8) -> Value {
+    let query = InstData::new(Op::GlobalId, [], Detail::Dimension(Some(dimension)));
+    builder.value(query, Some(Type::I64))
+}
+
 /// Divides the index of a kernel into dimensions, under another name. None if it observes more than its index, or does not divide it by a
 /// parameter. `is_observer` tells functions that observe the launch.
 pub fn divided_index(
@@ -52,9 +64,8 @@ pub fn divided_index(
             roots.extend(func.result(inst));
             continue;
         }
-        let observed = [Observed::Group, Observed::Launch, Observed::Position, Observed::Lanes];
         let calls = func.callee_of(data).is_some_and(|callee| is_observer(&callee.name));
-        if calls || observed.iter().any(|&it| data.observes(it)) {
+        if calls || observes_launch(data) {
             return None;
         }
     }
@@ -80,19 +91,15 @@ fn bounded(kernel: &Function, widths: &[u32]) -> Option<Function> {
     let extents: Vec<Value> = widths.iter().map(|&it| func.params()[it as usize]).collect();
     let first = func.first_non_phi(func.entry())?;
     let mut builder = Builder::new(&mut func, InsertPoint::Before(first));
-    let id = |builder: &mut Builder<'_>, dimension: usize| {
-        let query = InstData::new(Op::GlobalId, [], Detail::Dimension(Some(dimension as u8)));
-        builder.value(query, Some(Type::I64))
-    };
     let no_wrap = Flags::NONE.with(Flag::Nuw).with(Flag::Nsw);
-    let mut index = id(&mut builder, widths.len());
+    let mut index = global_id(&mut builder, widths.len() as u8);
     for (dimension, &extent) in extents.iter().enumerate().rev() {
         let extent = match builder.func.value_type(extent) == Type::I64 {
             true => extent,
             false => builder.op_to(Op::Zext, Type::I64, &[extent]),
         };
         let start = builder.op_with(Op::Mul, &[index, extent], no_wrap);
-        let inner = id(&mut builder, dimension);
+        let inner = global_id(&mut builder, dimension as u8);
         index = builder.op_with(Op::Add, &[start, inner], no_wrap);
     }
     let is_inside = builder.icmp(IntPredicate::Ult, index, count);
@@ -214,23 +221,20 @@ fn divide(func: &mut Function, roots: &FxHashSet<Value>, dimension: u8) -> Optio
         }
     }
 
-    let entry = func.entry();
-    let first = func.first_non_phi(entry)?;
+    let first = func.first_non_phi(func.entry())?;
     let by = *func.params().get(width as usize)?;
-    let by_type = func.value_type(by);
-    let narrow = by_type == Type::I32;
+    let is_narrow = func.value_type(by) == Type::I32;
     let mut builder = Builder::new(func, InsertPoint::Before(first));
     let mut id = |dimension: u8| {
-        let query = InstData::new(Op::GlobalId, [], Detail::Dimension(Some(dimension)));
-        let wide = builder.value(query, Some(Type::I64));
+        let wide = global_id(&mut builder, dimension);
         [builder.op_to(Op::Trunc, Type::I32, &[wide]), wide]
     };
     let (column, row) = (id(dimension), id(dimension + 1));
     let no_wrap = Flags::NONE.with(Flag::Nuw).with(Flag::Nsw);
-    let place = usize::from(!narrow);
+    let place = usize::from(!is_narrow);
     let start = builder.op_with(Op::Mul, &[row[place], by], no_wrap);
     let index = builder.op_with(Op::Add, &[start, column[place]], no_wrap);
-    let index = match narrow {
+    let index = match is_narrow {
         true => [index, builder.op_to(Op::Zext, Type::I64, &[index])],
         false => [builder.op_to(Op::Trunc, Type::I32, &[index]), index],
     };

@@ -50,7 +50,7 @@ mod exit_plan;
 mod vector_dimension;
 mod versions;
 
-pub use divided_index::{DividedIndex, divided_index};
+pub use divided_index::{DividedIndex, divided_index, observes_launch};
 pub use launch_params::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN, MAX_WORK_ITEMS};
 pub(crate) use private_objects::{array_remark, users_of};
 pub use vector_dimension::{AxisOrder, VectorDimension, vector_dimension};
