@@ -14,6 +14,9 @@
 //! Addresses are then strided like the index. A constant below 0 is taken as such: an index less 1 does not wrap, though it may be
 //! negative, which no upper bound tells.
 //!
+//! Sizes and indices of a group are bounded together: `(z * h + y) * w + x` is the linear index of a work-item, below the number of
+//! work-items, though each of its numbers alone may be as large.
+//!
 //! Requires: Stage::Source, after `launch_params`.  Ensures: Stage::Source, and equal values.
 
 use super::SMALL_LAUNCH;
@@ -29,10 +32,46 @@ use rustc_hash::FxHashMap;
 /// Maximum depth of operand trees to extend.
 const MAX_DEPTH: usize = 6;
 
+/// Number that is an index below a product of sizes of the group, times a product of other sizes; without dimensions of an index, it is
+/// the second product.
+///
+/// Below, `w`, `h` and `x`, `y` are sizes and indices along dimensions 0 and 1: `y * w` has index `h` and scale `w`, and `y * w + x`
+/// has index `h * w`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct GroupNumber {
+    /// Dimensions of the sizes above the index, one bit each.
+    index: u8,
+    /// Dimensions of the sizes that it is multiplied by.
+    scale: u8,
+}
+
+impl GroupNumber {
+    fn maximum(self) -> u128 {
+        u128::from(MAX_WORK_ITEMS) - u128::from(self.index != 0)
+    }
+
+    /// Returns the product of two numbers that share no dimension.
+    fn times(self, other: GroupNumber) -> Option<GroupNumber> {
+        let is_apart = (self.index | self.scale) & (other.index | other.scale) == 0;
+        let has_one_index = self.index == 0 || other.index == 0;
+        (is_apart && has_one_index)
+            .then_some(GroupNumber { index: self.index | other.index, scale: self.scale | other.scale })
+    }
+
+    /// Returns the sum of an index of parts and an index in a part.
+    fn plus(self, inner: GroupNumber) -> Option<GroupNumber> {
+        let is_in_part = inner.index != 0 && inner.index | inner.scale == self.scale;
+        (self.index != 0 && is_in_part)
+            .then_some(GroupNumber { index: self.index | inner.index, scale: inner.scale })
+    }
+}
+
 /// Upper bounds of values.
 struct UpperBounds {
     /// Maximum of a value that is not poison.
     maximum: FxHashMap<Value, u128>,
+    /// Products of sizes and indices of the group.
+    group_numbers: FxHashMap<Value, GroupNumber>,
     /// Results that do not wrap: wider arithmetic gives the same number.
     exact: EntitySet<Value>,
     /// Sums of an index and a negative constant, which do not wrap as signed numbers.
@@ -52,6 +91,7 @@ struct UpperBounds {
 pub(super) fn extend_operands(func: &mut Function, launch_params: &LaunchParams, is_small: bool) {
     let mut bounds = UpperBounds {
         maximum: FxHashMap::default(),
+        group_numbers: FxHashMap::default(),
         exact: EntitySet::new(),
         lowered: EntitySet::new(),
         promised: EntitySet::new(),
@@ -64,7 +104,13 @@ pub(super) fn extend_operands(func: &mut Function, launch_params: &LaunchParams,
         bounds.varying.insert(item);
     }
     bounds.maximum.extend(launch_params.items.iter().map(|&item| (item, u128::from(MAX_WORK_ITEMS) - 1)));
+    for (along, id) in launch_params.ids.into_iter().enumerate() {
+        bounds.group_numbers.extend(id.map(|id| (id, GroupNumber { index: 1 << along, scale: 0 })));
+    }
     for &(field, value) in &launch_params.fields {
+        if let GroupDescriptorField::LocalSize(along) = field {
+            bounds.group_numbers.insert(value, GroupNumber { index: 0, scale: 1 << along });
+        }
         let is_size =
             matches!(field, GroupDescriptorField::LocalSize(_) | GroupDescriptorField::EnqueuedSize(_));
         let small = u128::from(SMALL_LAUNCH) - 1;
@@ -113,7 +159,10 @@ impl UpperBounds {
         if self.lowers_index(func, inst) {
             self.lowered.insert(result);
         }
-        let Some(maximum) = self.result_bound(func, inst, result) else { return };
+        let in_group = self.group_number(func, inst);
+        self.group_numbers.extend(in_group.map(|number| (result, number)));
+        let in_group = in_group.map(GroupNumber::maximum);
+        let Some(maximum) = in_group.or_else(|| self.result_bound(func, inst, result)) else { return };
         let Some([most, signed]) = limits(func.value_type(result)) else { return };
         let computes = matches!(func.inst(inst).op, Op::Add | Op::Mul | Op::Shl);
         if computes && maximum <= signed {
@@ -122,6 +171,20 @@ impl UpperBounds {
         // A wrapped result may be anything.
         if maximum <= most {
             self.maximum.insert(result, maximum);
+        }
+    }
+
+    /// Returns the product of sizes and indices of the group that an instruction computes.
+    fn group_number(&self, func: &Function, inst: Inst) -> Option<GroupNumber> {
+        let data = func.inst(inst);
+        let [_, signed] = limits(func.value_type(func.result(inst)?))?;
+        let number = |at: usize| data.args.get(at).and_then(|arg| self.group_numbers.get(arg)).copied();
+        match data.op {
+            _ if data.is_total() || signed < u128::from(MAX_WORK_ITEMS) => None,
+            Op::Zext | Op::Sext | Op::Trunc => number(0),
+            Op::Mul => number(0)?.times(number(1)?),
+            Op::Add => number(0)?.plus(number(1)?).or_else(|| number(1)?.plus(number(0)?)),
+            _ => None,
         }
     }
 

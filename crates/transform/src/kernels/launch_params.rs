@@ -60,6 +60,8 @@ pub(super) struct LaunchParams {
     pub(super) fields: Vec<(GroupDescriptorField, Value)>,
     /// Index in the group along each axis of the brush, or the linear index alone.
     pub(super) items: Vec<Value>,
+    /// Index in the group along each dimension that a query asks for.
+    pub(super) ids: [Option<Value>; 3],
     /// Local memory of the group, if the program has local objects.
     pub(super) local: Option<Value>,
     /// Bytes that those objects take.
@@ -79,8 +81,8 @@ struct LaunchQueryLowering<'a> {
     fields: FxHashMap<GroupDescriptorField, Value>,
     order: Vec<(GroupDescriptorField, Value)>,
     items: Vec<Value>,
-    /// Indices in the group that are computed from the linear index.
-    computed: [Option<Value>; 3],
+    /// Indices in the group along dimensions.
+    ids: [Option<Value>; 3],
 }
 
 /// Replaces launch queries by parameters: descriptor fields, the index in the group, and the group's local memory.
@@ -100,7 +102,7 @@ pub(super) fn lower_launch_queries(
         fields: FxHashMap::default(),
         order: Vec::new(),
         items: Vec::new(),
-        computed: [None; 3],
+        ids: [None; 3],
     };
     let unit = options.unit();
     // A brush starts at a multiple of its extent, so no lane wraps.
@@ -128,9 +130,9 @@ pub(super) fn lower_launch_queries(
         }
     }
     lowering.replace_queries();
-    let (fields, items) = (lowering.order, lowering.items);
+    let (fields, items, ids) = (lowering.order, lowering.items, lowering.ids);
     let (local, local_bytes) = lay_out_local_objects(func, module);
-    LaunchParams { fields, items, local, local_bytes }
+    LaunchParams { fields, items, ids, local, local_bytes }
 }
 
 impl LaunchQueryLowering<'_> {
@@ -218,17 +220,24 @@ impl LaunchQueryLowering<'_> {
 
     /// Returns the index in the group along a dimension.
     fn local_id(&mut self, along: u8) -> Value {
-        if self.options.layout == WorkItemLayout::Rows {
-            return self.items[self.options.axes.axis_of(along)];
-        }
-        if let Some(known) = self.computed[usize::from(along)] {
+        if let Some(known) = self.ids[usize::from(along)] {
             return known;
         }
+        let id = match self.options.layout == WorkItemLayout::Rows {
+            true => self.items[self.options.axes.axis_of(along)],
+            false => self.id_of_linear_index(along),
+        };
+        self.ids[usize::from(along)] = Some(id);
+        id
+    }
+
+    /// Computes the index along a dimension from the linear index.
+    fn id_of_linear_index(&mut self, along: u8) -> Value {
         let [width, height] = [0, 1].map(|along| self.field(GroupDescriptorField::LocalSize(along)));
         let linear = self.items[0];
         let start = InsertPoint::Start(self.func.entry());
         let mut builder = Builder::new(self.func, start);
-        let value = match along {
+        match along {
             0 => builder.op(Op::Urem, &[linear, width]),
             1 => {
                 let row = builder.op(Op::Udiv, &[linear, width]);
@@ -238,9 +247,7 @@ impl LaunchQueryLowering<'_> {
                 let row = builder.op(Op::Udiv, &[linear, width]);
                 builder.op(Op::Udiv, &[row, height])
             }
-        };
-        self.computed[usize::from(along)] = Some(value);
-        value
+        }
     }
 }
 
