@@ -76,9 +76,15 @@ impl ShareArguments {
 pub(crate) struct TryDpnpArguments {
     #[command(flatten)]
     only: OnlyArguments,
+    /// Only what does not have this word in its name; may be given again
+    #[arg(long, value_name = "WORD")]
+    skip: Vec<String>,
     /// Each Nth test of a file
     #[arg(long, value_name = "N")]
     every: Option<u32>,
+    /// Go on with what a run that was cut off has left
+    #[arg(long)]
+    resume: bool,
     /// The pinned tests on Heddle
     #[arg(long)]
     pinned: bool,
@@ -95,6 +101,8 @@ impl TryDpnpArguments {
 
     fn words(&self) -> Vec<String> {
         let mut words = self.only.words();
+        words.extend(self.skip.iter().flat_map(|word| ["--skip".into(), word.clone()]));
+        words.extend(self.resume.then(|| "--resume".into()));
         words.extend(self.every.into_iter().flat_map(|number| ["--every".into(), number.to_string()]));
         words.extend(self.pinned.then(|| "--pinned".into()));
         words.extend(self.speed.then(|| "--speed".into()));

@@ -208,7 +208,7 @@ mod tests {
             "./x mutants ir heddle-llvm --sample 70 --shard 2",
             "./x races --minutes 0.5 --threads 4",
             "./x try gsl",
-            "./x try dpnp --only a --only b --every 10 --pinned",
+            "./x try dpnp --only a --only b --skip c --every 10 --resume --pinned",
             "./x try hecbench DIR --seconds 5 --every 3 --skip 1",
             "./x wheel --test --target aarch64",
             "./x deb --target=x86_64",

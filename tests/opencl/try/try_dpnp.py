@@ -1,11 +1,12 @@
 """The tests of dpctl and dpnp on the OpenCL drivers of this machine, and times of dpnp's functions.
 
-usage: try_dpnp.py FOLDER HEDDLE-DRIVER [--only WORD]... [--every N] [--pinned] [--speed]
+usage: try_dpnp.py FOLDER HEDDLE-DRIVER [--only WORD]... [--skip WORD]... [--every N] [--resume] [--pinned] [--speed]
 
 dpctl, dpnp and Intel's OpenCL runtime are installed into an environment below the folder (3 GB). Each file of tests runs in a process of
 its own on each driver. The tables have counts of tests; then come the tests that fail on Heddle alone. With `--every`, each Nth test of each
-file runs, the same ones on both drivers: all are 100,000 tests, and take two hours. With `--pinned`, the tests in
-dpnp-pinned.txt run on Heddle. With `--speed`, functions of arrays are timed on both drivers, alternating (dpnp_speed.py).
+file runs, the same ones on both drivers: all are 100,000 tests, and take hours. A test that ends its process, or takes longer than
+SECONDS, has crashed, and the tests after it run in the next process. Outcomes are kept in FOLDER/outcomes; `--resume` runs only tests without
+one. With `--pinned`, the tests in dpnp-pinned.txt run on Heddle. With `--speed`, functions of arrays are timed on both drivers, alternating (dpnp_speed.py).
 """
 
 import argparse
@@ -16,13 +17,18 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 # The packages of `./x test`, the runtime to compare with, and what more tests use.
 PACKAGES = ["-r", HERE.parent / "sycl-requirements.txt", "intel-opencl-rt==2026.2.0", "scipy==1.17.1"]
-PYTEST = ["-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "--tb=no", "-rfE", "-p", "every_nth"]
-SECONDS = 900
+PYTEST = ["-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "--tb=no", "-p", "every_nth", "-p", "record_outcomes"]
+SECONDS = 300
+# Statuses of pytest: all passed, some failed, files could not be read, no tests.
+ENDED = (0, 1, 2, 5)
+# Outcomes of tests that do not pass.
+BAD = ("failed", "error", "crashed")
 
 
 def install(folder):
@@ -44,50 +50,75 @@ def environment(folder, driver, name):
     variables = {**os.environ, "OCL_ICD_VENDORS": str(vendors), "OCL_ICD_FILENAMES": "", "ONEAPI_DEVICE_SELECTOR": "opencl:*"}
     variables.update(LD_LIBRARY_PATH=str(folder / "python/lib"), HEDDLE_CACHE_DIR=str(folder / "cache"))
     variables.update(PYTHONPATH=str(HERE), PYTHONDONTWRITEBYTECODE="1")
+    if name == "Intel":
+        # Heddle's driver keeps programs by itself.
+        variables.update(SYCL_CACHE_PERSISTENT="1", SYCL_CACHE_DIR=str(folder / "cache"))
     return variables
 
 
-def run_tests(python, variables, tests):
-    """Returns the counts of outcomes and the names of failed tests; a process that ends by a signal or hangs counts as crashed."""
-    try:
-        done = subprocess.run([python, *PYTEST, *tests], env=variables, capture_output=True, text=True, timeout=SECONDS)
-        printed, status = done.stdout, done.returncode
-    except subprocess.TimeoutExpired:
-        printed, status = "", -9
-    counts = collections.Counter()
-    for number, word in re.findall(r"(\d+) (passed|failed|skipped|error)s?", printed.strip().rsplit("\n", 1)[-1]):
-        counts[word] += int(number)
-    counts["crashed"] += status < 0 or status > 127
-    failed = {line.split()[1].rsplit("/", 1)[-1] for line in printed.splitlines() if re.match(r"(FAILED|ERROR) ", line)}
-    return counts, failed
+def packages(folder):
+    """Returns the folder of the environment's packages."""
+    return next((folder / "python/lib").glob("python3*")) / "site-packages"
 
 
-def files(folder, only):
-    """Returns the test files of both packages, by a short name."""
-    packages = next((folder / "python/lib").glob("python3*")) / "site-packages"
-    found = [path for name in ("dpctl", "dpnp") for path in sorted((packages / name / "tests").rglob("test_*.py"))]
-    named = {str(path.relative_to(packages)): path for path in found}
-    return {name: path for name, path in named.items() if not only or any(word in name for word in only)}
+def run_process(command, variables, record):
+    """Returns the status of a process, which is killed once it has recorded nothing for SECONDS."""
+    record.touch()
+    with record.with_suffix(".log").open("ab") as log:
+        process = subprocess.Popen(command, env=variables, stdout=log, stderr=log)
+        while process.poll() is None:
+            if time.time() - record.stat().st_mtime > SECONDS:
+                process.kill()
+            time.sleep(0.1)
+    return process.returncode
 
 
-def compare(python, folder, drivers, only, every):
+def run_tests(folder, variables, record, tests):
+    """Returns the outcome of each test; the record keeps them."""
+    record.parent.mkdir(parents=True, exist_ok=True)
+    lines = lambda: [line.split(" ", 1) for line in record.read_text().splitlines()]
+    command = [folder / "python/bin/python", *PYTEST, "--rootdir", packages(folder), "--outcomes", record, *tests]
+    while not record.exists() or ["ended", "all"] not in lines():
+        status = run_process(command, variables, record)
+        known = {test for word, test in lines() if word != "start"}
+        started = [test for word, test in lines() if word == "start" and test not in known]
+        with record.open("a") as file:
+            if status not in ENDED:
+                file.write(f"crashed {started[-1] if started else 'process'}\n")
+            if status in ENDED or not started:
+                file.write("ended all\n")
+    return {test: word for word, test in lines() if word not in ("start", "ended")}
+
+
+def files(folder, only, skip):
+    """Returns the chosen test files of both packages, by a short name."""
+    root = packages(folder)
+    found = [path for name in ("dpctl", "dpnp") for path in sorted((root / name / "tests").rglob("test_*.py"))]
+    named = {str(path.relative_to(root)): path for path in found}
+    has = lambda name, words: any(word in name for word in words)
+    return {name: path for name, path in named.items() if (not only or has(name, only)) and not has(name, skip)}
+
+
+def compare(folder, drivers, chosen, every):
     """Prints the counts of each package and driver; true if Heddle passes what the other one passes."""
     totals = collections.defaultdict(collections.Counter)
     alone = []
-    for name, path in files(folder, only).items():
+    for name, path in chosen.items():
         failed = {}
         for driver, library in drivers.items():
-            counts, failed[driver] = run_tests(python, environment(folder, library, driver), [f"--every={every}", path])
+            record = folder / "outcomes" / driver / name.replace("/", ".")
+            outcomes = run_tests(folder, environment(folder, library, driver), record, [f"--every={every}", path])
+            failed[driver] = {test for test, word in outcomes.items() if word in BAD}
+            counts = collections.Counter(outcomes.values())
             totals[name.split("/")[0], driver].update(counts)
             print(f"{name} {driver}: {dict(counts)}", file=sys.stderr, flush=True)
-        alone += sorted(failed["Heddle"] - failed.get("Intel", failed["Heddle"]))
-    words = ["passed", "failed", "error", "skipped", "crashed"]
+        alone += sorted(failed["Heddle"] - failed["Intel"])
+    words = ["passed", "skipped", "xfailed", "xpassed", *BAD]
     print("| package | driver | " + " | ".join(words) + " |\n|---|---|" + "---|" * len(words))
     for (package, driver), counts in totals.items():
         print(f"| {package} | {driver} | " + " | ".join(str(counts[word]) for word in words) + " |")
     print(f"\n{len(alone)} tests fail on Heddle alone", *alone, sep="\n")
-    crashed = sum(counts["crashed"] for (_, driver), counts in totals.items() if driver == "Heddle")
-    return not alone and not crashed
+    return not alone
 
 
 def speed(python, folder, drivers):
@@ -96,7 +127,7 @@ def speed(python, folder, drivers):
     for _ in range(3):
         for driver, library in drivers.items():
             variables = {**environment(folder, library, driver), "PYTHONWARNINGS": "ignore"}
-            done = subprocess.run([python, HERE / "dpnp_speed.py"], env=variables, capture_output=True, text=True, timeout=SECONDS)
+            done = subprocess.run([python, HERE / "dpnp_speed.py"], env=variables, capture_output=True, text=True, timeout=3 * SECONDS)
             for name, seconds in re.findall(r"^(.+): ([0-9.e-]+)$", done.stdout, re.M):
                 times[name][driver].append(float(seconds))
             if done.returncode:
@@ -119,26 +150,31 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("driver")
     parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--skip", action="append", default=[])
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("--pinned", action="store_true")
     parser.add_argument("--speed", action="store_true")
     given = parser.parse_args()
     python = install(given.folder)
     intel = given.folder / "python/lib/libintelocl.so"
     drivers = {"Heddle": given.driver, "Intel": str(intel)}
-    # What an older build of the driver made is not its own.
-    shutil.rmtree(given.folder / "cache", ignore_errors=True)
+    if not given.resume:
+        # What an older build of the driver made is not its own.
+        for name in ("cache", "outcomes"):
+            shutil.rmtree(given.folder / name, ignore_errors=True)
     if given.speed:
         good = speed(python, given.folder, drivers)
     elif given.pinned:
-        root = next((given.folder / "python/lib").glob("python3*")) / "site-packages"
+        root = packages(given.folder)
         lines = (HERE / "dpnp-pinned.txt").read_text().splitlines()
         tests = [str(root / line) for line in lines if line and not line.startswith("#")]
-        counts, failed = run_tests(python, environment(given.folder, given.driver, "Heddle"), tests)
-        print(dict(counts), *sorted(failed), sep="\n")
-        good = counts["passed"] == len(tests) and not failed
+        variables = environment(given.folder, given.driver, "Heddle")
+        outcomes = run_tests(given.folder, variables, given.folder / "outcomes/pinned", tests)
+        print(dict(collections.Counter(outcomes.values())), *(test for test, word in outcomes.items() if word != "passed"), sep="\n")
+        good = len(outcomes) == len(tests) and set(outcomes.values()) == {"passed"}
     else:
-        good = compare(python, given.folder, drivers, given.only, given.every)
+        good = compare(given.folder, drivers, files(given.folder, given.only, given.skip), given.every)
     sys.exit(not good)
 
 
