@@ -13,7 +13,7 @@ use heddle_ir::module::DeclaredShape;
 use heddle_ir::types::{MAX_DEFAULT_LANES, MAX_LANES};
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_transform::widen::wide_name;
-use heddle_transform::{NestLevels, innermost_time};
+use heddle_transform::{NestLevels, fetch_rows_ahead, innermost_time};
 
 /// Brush of a nest: iterations of the outer level times those of the inner one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,6 +55,11 @@ impl NestTrips {
         self.inner.map_or(1.0, |trips| f64::from(trips.next_multiple_of(width)) / f64::from(trips))
     }
 
+    /// True if a row ends before lines that are fetched ahead of it could be written.
+    fn is_short_row(self, width: u32) -> bool {
+        self.inner.is_some_and(|trips| trips <= SHORT_ROW * width)
+    }
+
     /// Share of rows that fill no brush.
     fn leftover(self, height: u32) -> f64 {
         self.outer.map_or(0.0, |trips| f64::from(trips % height) / f64::from(trips))
@@ -87,6 +92,9 @@ const HEIGHTS: [u32; 3] = [2, 4, 8];
 /// Registers of a row to choose among, of brushes and of code of single rows.
 const REGISTERS_OF_BRUSH: [u32; 2] = [1, 2];
 const REGISTERS_OF_ROW: [u32; 4] = [1, 2, 4, 8];
+
+/// Iterations of the inner loop of code for brushes that write no line which was fetched ahead in the same row.
+const SHORT_ROW: u32 = 8;
 
 /// Share of the time of single rows that a brush of several rows must not exceed.
 const LEAST_GAIN: f64 = 0.92;
@@ -133,7 +141,7 @@ impl Session {
         }
         let rows = self.spread_nest(&callees, &alone, NestLevels::Inner)?;
         let tensor = self.spread_nest(&callees, &alone, NestLevels::BothInWholeBrushes)?;
-        let (brush, wide_tensor, remarks) = match request.brush {
+        let (brush, mut wide_tensor, remarks) = match request.brush {
             Some(brush) => {
                 check_brush(brush)?;
                 let (wide, remarks) = self.widen_loop(&tensor, name, &brush.extents())?;
@@ -142,6 +150,9 @@ impl Session {
             None => self.choose_brush(&rows, &tensor, request)?,
         };
         let (wide_rows, _) = self.widen_loop(&rows, name, &[brush.width])?;
+        if self.cpu.is_x86() && !request.trips.is_short_row(brush.width) {
+            fetch_rows_ahead(&mut wide_tensor);
+        }
         Ok(VectorNest {
             tensor: self.loop_code(source, &wide_tensor, wide_name(name, &brush.extents()))?,
             rows: self.loop_code(source, &wide_rows, wide_name(name, &[brush.width]))?,

@@ -292,6 +292,8 @@ words! {
         Invariant = "invariant",
         /// The memory is not used again soon.
         Nontemporal = "nontemporal",
+        /// The memory that follows is accessed next: a hint to fetch it.
+        Ahead = "ahead",
         /// Executed in all lanes, active or not.
         Total = "total",
     }
@@ -310,7 +312,7 @@ impl Flags {
     pub const FAST: Flags =
         Flags::of(&[Flag::Nnan, Flag::Ninf, Flag::Nsz, Flag::Arcp, Flag::Contract, Flag::Afn, Flag::Reassoc]);
     /// Flags of memory accesses.
-    pub const ACCESS: Flags = Flags::of(&[Flag::Volatile, Flag::Invariant, Flag::Nontemporal]);
+    pub const ACCESS: Flags = Flags::of(&[Flag::Volatile, Flag::Invariant, Flag::Nontemporal, Flag::Ahead]);
     /// Flags whose violation gives poison.
     pub const POISON: Flags = Flags::of(&[
         Flag::Nuw,

@@ -251,3 +251,36 @@ fn programs_use_every_clause() {
         .collect();
     assert!(missing.is_empty(), "no program in tests/loops has {missing:?}");
 }
+
+/// Stencil whose nest has rows of this many columns.
+fn stencil(columns: &str) -> String {
+    format!(
+        "#define INDEPENDENT _Pragma(\"clang loop vectorize(assume_safety)\")\n\
+         void f(double *restrict out, const double *restrict in, long rows, long columns) {{\n\
+         INDEPENDENT\n\
+         for (long j = 1; j < rows - 1; j++)\n\
+         INDEPENDENT\n\
+         for (long i = 1; i < {columns} - 1; i++)\n\
+         out[j * columns + i] = in[(j - 1) * columns + i] + in[j * columns + i] + in[(j + 1) * columns + i];\n\
+         }}\n"
+    )
+}
+
+/// Code for brushes of several rows fetches the lines that it writes next, and code for one row leaves that to the hardware.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn nests_fetch_the_rows_that_they_write_next() {
+    let scratch = Scratch::new("ahead");
+    let path = scratch.0.join("stencil.c");
+    let prefetches = |columns: &str, brush: &str| {
+        fs::write(&path, stencil(columns)).expect("it can be written");
+        let options = ["-O3", "-march=x86-64-v3", "-S", "-emit-llvm", "-o", "-"];
+        let output =
+            run(with_plugin(&options).arg("-mllvm").arg(format!("-heddle-loops=brush={brush}")).arg(&path));
+        String::from_utf8_lossy(&output.stdout).matches("call void @llvm.prefetch").count()
+    };
+    assert_eq!(prefetches("columns", "4x8"), 4);
+    assert_eq!(prefetches("columns", "2x16"), 4, "two lines of each row");
+    assert_eq!(prefetches("columns", "none"), 0, "rows one after the other");
+    assert_eq!(prefetches("20", "4x8"), 0, "rows that end before");
+}

@@ -84,6 +84,8 @@ passes! {
     widen => Widen(BrushWidening);
     /// Makes stores of whole vectors non-temporal.
     stream => Stream;
+    /// Marks stores of rows whose loop writes what follows them.
+    ahead => Ahead;
 }
 
 impl PassInfo {

@@ -119,6 +119,14 @@ pub(super) fn ordering(ordering: AtomicOrdering) -> LLVMAtomicOrdering {
     }
 }
 
+/// Distance of the lines that are fetched ahead, in bytes: four lines.
+const AHEAD: u32 = 256;
+/// Bytes of a cache line.
+const CACHE_LINE: u32 = 64;
+/// Operands of `llvm.prefetch`: locality that keeps a line in all caches, and the data cache.
+const ALL_CACHES: u128 = 3;
+const DATA: u128 = 1;
+
 /// Alignment of the widest vectors, in bytes.
 const STACK_ALIGN: u32 = 64;
 
@@ -163,12 +171,14 @@ impl BodyEmitter<'_, '_> {
             Op::Load => {
                 let load = asm.load(asm.ty(in_memory(ty)), args[0], access.align);
                 self.mark(load, data, &access);
+                self.fetch_ahead(data, args[0], ty);
                 one(from_memory(asm, ty, load))
             }
             Op::Store => {
                 let value = to_memory(asm, types[0], args[0]);
                 let store = asm.store(value, args[1], access.align);
                 self.mark(store, data, &access);
+                self.fetch_ahead(data, args[1], types[0]);
                 Ok(Vec::new())
             }
             Op::Memcpy | Op::Memmove => {
@@ -221,6 +231,9 @@ impl BodyEmitter<'_, '_> {
                         None => (call, count),
                     });
                 }
+                if data.op == Op::MaskedLoad {
+                    self.fetch_ahead(data, args[0], ty);
+                }
                 // Inactive lanes are defined already, so the truncation keeps its flag.
                 Ok(loaded.map(|(loaded, _)| from_memory(asm, ty, loaded)).into_iter().collect())
             }
@@ -239,6 +252,9 @@ impl BodyEmitter<'_, '_> {
                     asm.align_argument(call, 2, part_align(data.op, &access, types[0], first));
                     self.mark(call, data, &Access { atomic: None, ..access });
                 }
+                if data.op == Op::MaskedStore {
+                    self.fetch_ahead(data, args[1], types[0]);
+                }
                 Ok(Vec::new())
             }
             _ => Err(self.broken(inst, "it touches no memory")),
@@ -252,6 +268,20 @@ impl BodyEmitter<'_, '_> {
             64 => size,
             65.. => asm.cast(LLVMOpcode::LLVMTrunc, size, asm.int_ty(64)),
             _ => asm.cast(LLVMOpcode::LLVMZExt, size, asm.int_ty(64)),
+        }
+    }
+
+    /// Fetches the lines that follow an access with the flag `ahead`. A prefetch of an invalid address has no effect.
+    fn fetch_ahead(&self, data: &InstData, address: ValueHandle, ty: Type) {
+        if !data.flags.has(Flag::Ahead) {
+            return;
+        }
+        let asm = &self.module.asm;
+        let is_write = matches!(data.op, Op::Store | Op::MaskedStore);
+        for line in (0..ty.bytes()).step_by(CACHE_LINE as usize) {
+            let at = asm.offset_address(address, asm.int(64, (AHEAD + line).into()), 0);
+            let operands = [at, asm.int(32, is_write.into()), asm.int(32, ALL_CACHES), asm.int(32, DATA)];
+            asm.intrinsic("llvm.prefetch", &[asm.type_of(at)], &operands);
         }
     }
 

@@ -17,13 +17,13 @@ type Monomial = SmallVec<[u32; 2]>;
 
 /// Sum of products of values with numbers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct AddressPolynomial {
+pub(crate) struct AddressPolynomial {
     terms: BTreeMap<Monomial, u64>,
 }
 
 impl AddressPolynomial {
     /// Returns an address's polynomial. What has too many terms is a value of its own.
-    pub(super) fn new(func: &Function, address: Value) -> AddressPolynomial {
+    pub(crate) fn new(func: &Function, address: Value) -> AddressPolynomial {
         AddressPolynomial::of(func, address, &mut 0)
     }
 
@@ -59,19 +59,19 @@ impl AddressPolynomial {
     }
 
     /// Products with their factors. The constant term has no values.
-    pub(super) fn terms(&self) -> impl Iterator<Item = (SmallVec<[Value; 2]>, u64)> {
+    pub(crate) fn terms(&self) -> impl Iterator<Item = (SmallVec<[Value; 2]>, u64)> {
         self.terms.iter().map(|(monomial, &factor)| {
             (monomial.iter().map(|&value| Value::from_u32(value)).collect(), factor)
         })
     }
 
     /// Takes a value out of the sum.
-    pub(super) fn remove(&mut self, value: Value) {
+    pub(crate) fn remove(&mut self, value: Value) {
         self.terms.remove(&Monomial::from_iter([value.index() as u32]));
     }
 
     /// Splits off the constant term.
-    pub(super) fn without_constant(mut self) -> (AddressPolynomial, i64) {
+    pub(crate) fn without_constant(mut self) -> (AddressPolynomial, i64) {
         let constant = self.terms.remove(&Monomial::new()).unwrap_or(0);
         (self, constant as i64)
     }

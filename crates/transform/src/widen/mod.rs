@@ -75,6 +75,7 @@ mod signature;
 pub use launches::replace_launches;
 pub use signature::{wide_declaration, wide_name};
 
+pub(crate) use address_polynomial::AddressPolynomial;
 pub(crate) use value_reps::may_be_private;
 
 use crate::target::TargetInfo;
