@@ -1,6 +1,7 @@
 //! Functions: control flow, values, calls.
 
 use crate::binary::SpirvInst;
+use crate::dominance::ValueFlow;
 use crate::error::{SpirvError, SpirvResult};
 use crate::mangle::{MangledNumber, MangledType, mangle};
 use crate::module::{SpirvFunction, SpirvModule, ends_block, has_no_result, is_intrinsic};
@@ -91,9 +92,14 @@ pub(crate) struct FunctionWriter<'m, 'w> {
     labels: FxHashSet<u32>,
     /// Numbers of edges between blocks.
     edges: FxHashMap<(u32, u32), u32>,
+    /// Numbers of blocks with an edge to a block.
+    predecessors: FxHashMap<u32, usize>,
+    flow: ValueFlow,
     /// Variables and builtins, at the start of the entry block.
     prologue: String,
     body: String,
+    /// Length of the body after the φs of the block.
+    phis_end: usize,
     builtins: FxHashSet<u32>,
     next: u32,
     block: u32,
@@ -172,8 +178,11 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
             sampled: FxHashMap::default(),
             labels: FxHashSet::default(),
             edges: FxHashMap::default(),
+            predecessors: FxHashMap::default(),
+            flow: ValueFlow::default(),
             prologue: String::new(),
             body: String::new(),
+            phis_end: 0,
             builtins: FxHashSet::default(),
             next: 0,
             block: 0,
@@ -186,9 +195,9 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
                 SpirvInst { op: Some(Op::Function), number: Op::Function as u32, at: func.at, words: &[] };
             module.check_decorations(&inst, id)?;
         }
-        writer.survey()?;
-        writer.set_location(None);
         let entry = func.body.first().map(|inst| inst.operand(0)).transpose()?.unwrap_or_default();
+        writer.survey(entry)?;
+        writer.set_location(None);
         let mut is_open = false;
         for inst in &func.body {
             writer.place(inst, entry, &mut is_open).map_err(|error| error.of(|| inst.name()))?;
@@ -197,14 +206,26 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
                 return Err(inst.unsupported(reason, "keep large constants in buffers"));
             }
         }
+        writer.check_dominance(entry)?;
         let text = format!("b{entry}:\n{}{}", writer.prologue, writer.body);
         Ok(FunctionBody { text, subprogram: Some(subprogram) })
     }
 
+    /// Checks that definitions dominate their uses.
+    fn check_dominance(&self, entry: u32) -> SpirvResult<()> {
+        let mut edges: Vec<(u32, u32)> = self.edges.keys().copied().collect();
+        edges.sort_unstable();
+        let Some(found) = self.flow.undominated(entry, &edges) else { return Ok(()) };
+        let reason = format!("{} is used where a path leads past its definition", self.module.show(found.id));
+        let user = self.func.body.iter().find(|inst| inst.at == found.word);
+        Err(user.map_or_else(|| SpirvError::invalid(found.word, &*reason), |inst| inst.invalid(&*reason)))
+    }
+
     /// Collects labels, types of results and edges.
-    fn survey(&mut self) -> SpirvResult<()> {
+    fn survey(&mut self, entry: u32) -> SpirvResult<()> {
         let module = self.module;
         let mut defined: FxHashSet<u32> = self.types.keys().copied().collect();
+        let mut block = entry;
         for inst in &self.func.body {
             let Some(op) = inst.op else {
                 let reason = "the opcode is unknown";
@@ -229,9 +250,11 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
             match op {
                 Op::Label => {
                     self.labels.insert(id);
+                    block = id;
                 }
                 _ => {
                     self.types.insert(id, inst.operand(0)?);
+                    self.flow.define(id, block);
                 }
             }
         }
@@ -246,7 +269,16 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
                             let reason = format!("{} is no label of the function", module.show(target));
                             return Err(inst.invalid(reason));
                         }
-                        *self.edges.entry((block, target)).or_default() += 1;
+                        if target == entry {
+                            let reason =
+                                format!("{} is the first block of the function", module.show(target));
+                            return Err(inst.invalid(reason));
+                        }
+                        let edges = self.edges.entry((block, target)).or_default();
+                        if *edges == 0 {
+                            *self.predecessors.entry(target).or_default() += 1;
+                        }
+                        *edges += 1;
                     }
                 }
                 _ => {}
@@ -275,6 +307,7 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
                 if self.block != entry {
                     let _ = writeln!(self.body, "b{}:", self.block);
                 }
+                self.phis_end = self.body.len();
                 self.set_location(None);
                 return Ok(());
             }
@@ -302,7 +335,11 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
             *is_open = false;
             return self.terminator(inst, op);
         }
-        self.instruction(inst, op)
+        self.instruction(inst, op)?;
+        if !has_no_result(op) {
+            self.flow.complete(inst.operand(1)?);
+        }
+        Ok(())
     }
 
     /// Sets the line of the next instructions: file, line, column.
@@ -358,8 +395,18 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
         }
     }
 
+    /// Notes that an instruction of the current block uses a value.
+    pub(crate) fn note_use(&mut self, inst: &SpirvInst<'_>, id: u32) {
+        self.flow.note_use(id, self.block, inst.at);
+    }
+
     /// Returns an operand.
     pub(crate) fn value(&mut self, inst: &SpirvInst<'_>, id: u32) -> SpirvResult<SpirvValue> {
+        self.note_use(inst, id);
+        self.look_up(inst, id)
+    }
+
+    fn look_up(&mut self, inst: &SpirvInst<'_>, id: u32) -> SpirvResult<SpirvValue> {
         let module = self.module;
         let (ty, text) = if let Some(&ty) = self.types.get(&id) {
             (ty, format!("%v{id}"))
@@ -580,16 +627,24 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
     pub(crate) fn phi(&mut self, inst: &SpirvInst<'_>) -> SpirvResult<()> {
         let (ty, id) = (inst.operand(0)?, inst.operand(1)?);
         let text = self.sized_text(inst, ty)?;
+        if self.body.len() != self.phis_end {
+            return Err(inst.invalid("other instructions of the block are before it"));
+        }
         let mut parts = Vec::new();
         let pairs = inst.words.get(2..).unwrap_or_default();
+        let mut parents = FxHashSet::default();
         for pair in pairs.chunks(2) {
             let &[value, parent] = pair else { return Err(inst.invalid("a value lacks its block")) };
-            let value = self.value(inst, value)?;
+            self.flow.note_phi_use(value, parent, inst.at);
+            let value = self.look_up(inst, value)?;
             self.expect(inst, &value, &text)?;
             let Some(&count) = self.edges.get(&(parent, self.block)) else {
                 let reason = format!("{} is no predecessor of the block", self.module.show(parent));
                 return Err(inst.invalid(reason));
             };
+            if !parents.insert(parent) {
+                return Err(inst.invalid(format!("{} is there twice", self.module.show(parent))));
+            }
             for _ in 0..count {
                 parts.push(format!("[ {}, %b{parent} ]", value.text));
             }
@@ -597,7 +652,11 @@ impl<'m, 'w> FunctionWriter<'m, 'w> {
         if parts.is_empty() {
             return Err(inst.invalid("there are no values"));
         }
+        if parents.len() != self.predecessors.get(&self.block).copied().unwrap_or_default() {
+            return Err(inst.invalid("a predecessor of the block has no value"));
+        }
         self.result(id, &format!("phi {text} {}", parts.join(", ")));
+        self.phis_end = self.body.len();
         Ok(())
     }
 

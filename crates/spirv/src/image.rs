@@ -75,8 +75,13 @@ impl FunctionWriter<'_, '_> {
     }
 
     /// Returns image and sampler of an operand that is a sampled image of this function.
-    fn sampled_operand(&self, inst: &SpirvInst<'_>, index: usize) -> SpirvResult<(SpirvValue, SpirvValue)> {
+    fn sampled_operand(
+        &mut self,
+        inst: &SpirvInst<'_>,
+        index: usize,
+    ) -> SpirvResult<(SpirvValue, SpirvValue)> {
         let id = inst.operand(index)?;
+        self.note_use(inst, id);
         let found = self.sampled.get(&id).cloned();
         found.ok_or_else(|| {
             let reason = format!("{} is no sampled image made before", self.module.show(id));

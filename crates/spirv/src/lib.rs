@@ -28,6 +28,7 @@ mod chain;
 mod mangle;
 mod text;
 mod queries;
+mod dominance;
 mod function;
 mod instruction;
 mod arithmetic;

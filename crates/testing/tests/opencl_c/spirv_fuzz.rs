@@ -124,7 +124,9 @@ fn changed_modules_are_taken_or_refused() {
             Ok(_) => taken += 1,
             Err(error) => {
                 let text = error.to_string();
-                assert!(!text.contains("mistake in Heddle") && text.len() > 20, "{text}");
+                // LLVM ends the thread where it finds a module broken; no rule is left to it.
+                let is_ours = !text.contains("mistake in Heddle") && !text.contains("Broken module");
+                assert!(is_ours && text.len() > 20, "{text}");
                 refused += 1;
             }
         }

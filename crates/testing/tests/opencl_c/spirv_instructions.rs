@@ -205,3 +205,71 @@ fn accesses_of_images_may_be_nontemporal() {
     let program = program.unwrap_or_else(|error| panic!("{error}"));
     assert!(program.refused.is_empty(), "{}", program.refused[0]);
 }
+
+/// Instructions with their operands.
+type InstructionList<'a> = &'a [(Op, &'a [u32])];
+
+/// Returns a kernel whose first block leads to two others, which compute `RESULT` and `RESULT + 1` and meet. `last` is there.
+fn diamond(last: InstructionList<'_>) -> Vec<u8> {
+    const ONE: u32 = LABEL + 1;
+    const OTHER: u32 = LABEL + 2;
+    const MEET: u32 = LABEL + 3;
+    let mut body: Vec<(Op, &[u32])> = vec![
+        (Op::Switch, &[CONSTANT + 1, ONE, 0, OTHER]),
+        (Op::Label, &[ONE]),
+        (Op::IAdd, &[INT, RESULT, CONSTANT + 2, CONSTANT + 3]),
+        (Op::Branch, &[MEET]),
+        (Op::Label, &[OTHER]),
+        (Op::IAdd, &[INT, RESULT + 1, CONSTANT + 4, CONSTANT + 5]),
+        (Op::Branch, &[MEET]),
+        (Op::Label, &[MEET]),
+    ];
+    body.extend_from_slice(last);
+    module(&[], [POINTERS + INT, POINTERS + INT], &body)
+}
+
+#[test]
+fn definitions_dominate_their_uses() {
+    const PHI: u32 = RESULT + 2;
+    let [one, other] = [LABEL + 1, LABEL + 2];
+    let store: (Op, &[u32]) = (Op::Store, &[FIRST, PHI]);
+    let phi = [INT, PHI, RESULT, one, RESULT + 1, other];
+    let line = "@k(&o, &o) lanes=1 local=1 with o: i32 [0] -> o: [5]";
+    check(&diamond(&[(Op::Phi, &phi), store]), line);
+    let exchanged = [INT, PHI, RESULT + 1, one, RESULT, other];
+    let lacking = [INT, PHI, RESULT, one];
+    let twice = [INT, PHI, RESULT, one, RESULT, one];
+    let sum: (Op, &[u32]) = (Op::IAdd, &[INT, RESULT + 3, CONSTANT, CONSTANT]);
+    let cases: [(InstructionList<'_>, &str); 8] = [
+        (&[(Op::Store, &[FIRST, RESULT])], "is used where a path leads past its definition"),
+        (
+            &[store, (Op::IAdd, &[INT, PHI, CONSTANT, CONSTANT])],
+            "is used where a path leads past its definition",
+        ),
+        (&[(Op::IAdd, &[INT, PHI, PHI, CONSTANT])], "is used where a path leads past its definition"),
+        (&[(Op::Phi, &exchanged)], "is used where a path leads past its definition"),
+        (&[(Op::Phi, &lacking)], "a predecessor of the block has no value"),
+        (&[(Op::Phi, &twice)], "is there twice"),
+        (&[sum, (Op::Phi, &phi)], "other instructions of the block are before it"),
+        (&[(Op::Branch, &[LABEL]), (Op::Label, &[LABEL + 4])], "is the first block of the function"),
+    ];
+    for (last, reason) in cases {
+        match compile_spirv(&diamond(last), "test.spv", &SpirvOptions::default(), &[]) {
+            Ok(_) => panic!("it lacks: {reason}"),
+            Err(error) => assert!(error.to_string().contains(reason), "{reason}: {error}"),
+        }
+    }
+    // Blocks that nothing reaches use what they like.
+    let unreached: [(Op, &[u32]); 8] = [
+        (Op::Phi, &phi),
+        store,
+        (Op::Return, &[]),
+        (Op::Label, &[LABEL + 4]),
+        sum,
+        (Op::IAdd, &[INT, RESULT + 4, RESULT, RESULT + 3]),
+        (Op::Branch, &[LABEL + 4]),
+        // The end of the kernel.
+        (Op::Label, &[RESULT + 5]),
+    ];
+    check(&diamond(&unreached), line);
+}
