@@ -4,6 +4,7 @@ mod arrays;
 mod divergence;
 mod divided;
 mod flatten;
+mod nests;
 mod refill;
 mod scalars;
 mod strips;

@@ -74,7 +74,7 @@ fn without(module: &mut Module, rule: &str) -> Result<(), String> {
     with_fault(fault(WIDEN, rule), || widen_tiles(module))
 }
 
-fn widen_tiles(module: &mut Module) -> Result<(), String> {
+pub(crate) fn widen_tiles(module: &mut Module) -> Result<(), String> {
     let linear = Session::default().run_passes(module, &["canonicalize", "linearize"], true, |_, _| ());
     linear.map_err(|diagnostic| diagnostic.to_string())?;
     let options =
