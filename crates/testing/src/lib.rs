@@ -44,3 +44,4 @@ pub mod not_run;
 pub mod bench;
 pub mod caught;
 pub mod refill_cases;
+pub mod nest_cases;

@@ -4,6 +4,7 @@
 use heddle_testing::coverage::Coverage;
 use heddle_testing::fuzz::{FuzzFind, FuzzPlan, FuzzReport, fuzz};
 use heddle_testing::native::{self, InstructionSet, NATIVE_TOPICS, NativeTopic, drive, native_topic};
+use heddle_testing::nest_cases::{NestCounts, check_nests};
 use heddle_testing::properties::{TOPICS, Topic, topic};
 use heddle_testing::ptx;
 use heddle_testing::say_line;
@@ -34,10 +35,14 @@ const PTX: (&str, &str) = (
     "generated PTX computes the same on the oracle, as vector code, and gone out as PTX and come back",
 );
 
+/// The topic of generated nests, and what holds.
+const NESTS: (&str, &str) =
+    ("nests", "nests whose levels become dimensions of a brush do on the oracle what one thread does");
+
 fn usage() -> String {
     let plain = TOPICS.iter().map(|topic| (topic.name, topic.says));
     let native = NATIVE_TOPICS.iter().map(|topic| (topic.name, topic.says));
-    plain.chain(native).chain([PTX]).fold(USAGE.to_owned(), |mut text, (name, says)| {
+    plain.chain(native).chain([PTX, NESTS]).fold(USAGE.to_owned(), |mut text, (name, says)| {
         let _ = write!(text, "\n  {name:<13} {says}");
         text
     })
@@ -47,6 +52,7 @@ struct FuzzArguments {
     topics: Vec<&'static Topic>,
     native: Vec<&'static NativeTopic>,
     ptx: bool,
+    nests: bool,
     targets: Vec<InstructionSet>,
     minutes: f64,
     seed: u64,
@@ -60,6 +66,7 @@ fn arguments(words: impl Iterator<Item = String>) -> Result<Option<FuzzArguments
         topics: Vec::new(),
         native: Vec::new(),
         ptx: false,
+        nests: false,
         targets: Vec::new(),
         minutes: 1.0,
         seed: 1,
@@ -90,6 +97,7 @@ fn arguments(words: impl Iterator<Item = String>) -> Result<Option<FuzzArguments
                 }
             }
             word if word == PTX.0 => found.ptx = true,
+            word if word == NESTS.0 => found.nests = true,
             word if word.starts_with('-') => return Err(format!("there is no option {word}")),
             word => match (topic(word), native_topic(word)) {
                 (Some(topic), _) => found.topics.push(topic),
@@ -100,8 +108,8 @@ fn arguments(words: impl Iterator<Item = String>) -> Result<Option<FuzzArguments
     }
     // A count suffices as a limit: time bounds it only on request.
     found.minutes = minutes.unwrap_or(if found.count.is_some() { 1e6 } else { 1.0 });
-    if found.topics.is_empty() && found.native.is_empty() && !found.ptx {
-        found.ptx = true;
+    if found.topics.is_empty() && found.native.is_empty() && !found.ptx && !found.nests {
+        (found.ptx, found.nests) = (true, true);
         found.topics = TOPICS.iter().collect();
         found.native = NATIVE_TOPICS.iter().filter(|topic| topic.is_in_slice).collect();
     }
@@ -122,7 +130,10 @@ fn main() -> ExitCode {
     };
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let folder = target.join("fuzz");
-    let topics = arguments.topics.len() + arguments.native.len() + usize::from(arguments.ptx);
+    let topics = arguments.topics.len()
+        + arguments.native.len()
+        + usize::from(arguments.ptx)
+        + usize::from(arguments.nests);
     let share = Duration::from_secs_f64(arguments.minutes * 60.0 / topics as f64);
     let mut coverage = Coverage::default();
     let mut finds = Vec::new();
@@ -161,6 +172,9 @@ fn main() -> ExitCode {
     if arguments.ptx {
         wrong += run_ptx(&arguments, share, &folder);
     }
+    if arguments.nests {
+        wrong += run_nests(&arguments, share);
+    }
     for topic in &arguments.native {
         match run_native(topic, &arguments, share, &folder) {
             Ok(finds) => wrong += finds,
@@ -180,6 +194,25 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Runs the topic of generated nests; returns the number of finds.
+fn run_nests(arguments: &FuzzArguments, time: Duration) -> usize {
+    const MOST_SHOWN: usize = 5;
+    let NestCounts { nests, spread, features, finds } =
+        check_nests(arguments.seed, arguments.count, time, arguments.jobs);
+    say_line!(
+        "{:<13} {nests} nests from seed {} on, {spread} as brushes, {} finds",
+        NESTS.0,
+        arguments.seed,
+        finds.len()
+    );
+    let shares = features.iter().map(|(feature, count)| format!("{feature} {}%", count * 100 / nests.max(1)));
+    say_line!("  {}", shares.collect::<Vec<_>>().join(", "));
+    for (seed, find) in finds.iter().take(MOST_SHOWN) {
+        say_line!("seed {seed}: {find}");
+    }
+    finds.len()
 }
 
 /// Runs the topic of generated PTX; returns the number of finds.

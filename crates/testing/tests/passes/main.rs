@@ -5,6 +5,7 @@ mod brushes;
 mod callee_forms;
 mod flatten_options;
 mod linearized;
+mod nests;
 mod refill;
 mod retained;
 #[allow(unsafe_code, reason = "it calls machine code")]
