@@ -128,7 +128,7 @@ def speed(python, folder, drivers):
         for driver, library in drivers.items():
             variables = {**environment(folder, library, driver), "PYTHONWARNINGS": "ignore"}
             done = subprocess.run([python, HERE / "dpnp_speed.py"], env=variables, capture_output=True, text=True, timeout=3 * SECONDS)
-            for name, seconds in re.findall(r"^(.+): ([0-9.e-]+)$", done.stdout, re.M):
+            for name, seconds in re.findall(r"^(.+): ([0-9.e+-]+)$", done.stdout, re.M):
                 times[name][driver].append(float(seconds))
             if done.returncode:
                 print(done.stderr[-2000:], file=sys.stderr)
