@@ -1,4 +1,4 @@
-//! Launches of one dimension that run as launches of several: of kernels that divide their index by a parameter.
+//! Launches of one dimension that run as launches of several: of kernels that divide their index.
 //!
 //! Such a kernel has a second form, which has the quotient as a dimension ([`divided_index`]), and a bounded one for launches whose last row is
 //! not whole. These are kernels of their own, with codes and choices of their own.
@@ -8,10 +8,10 @@ use crate::launch::LaunchArgument;
 use crate::program::PreparedKernel;
 use crate::range::NdRange;
 use heddle_ir::Module;
-use heddle_transform::kernels::{DividedIndex, SMALL_LAUNCH, divided_index, observes_launch};
+use heddle_transform::kernels::{
+    DividedIndex, IndexExtent, MOST_ITERATIONS, SHORTEST_ROW, SMALL_LAUNCH, divided_index, observes_launch,
+};
 
-/// Fewest work-items of dimension 0: shorter rows leave lanes without work.
-const SHORTEST: u64 = 64;
 /// Minimum number of work-items for each idle one in the last row.
 const FEWEST_FOR_IDLE: u64 = 8;
 
@@ -20,8 +20,12 @@ const FEWEST_FOR_IDLE: u64 = 8;
 pub(crate) struct DividedKernel {
     /// Number of the kernel; the next one is bounded.
     number: usize,
-    /// Parameters that are the extents, from dimension 0 on.
-    widths: Vec<u32>,
+    /// Extents from dimension 0 on.
+    extents: Vec<IndexExtent>,
+    /// Minimum of work-items, if loops over the grid are to run once.
+    limits: Vec<IndexExtent>,
+    /// Number from which on work-items do nothing.
+    bound: Option<IndexExtent>,
 }
 
 /// Launch that is divided into dimensions.
@@ -46,10 +50,10 @@ pub(crate) fn add_divided_kernels(
     let divided: Vec<Option<DividedIndex>> = kernels.iter().map(divide).collect();
     let mut number = kernels.len();
     let add = |divided: Option<DividedIndex>| {
-        let DividedIndex { kernel, bounded, widths } = divided?;
+        let DividedIndex { kernel, bounded, extents, limits, bound } = divided?;
         module.functions.extend([kernel, bounded]);
         number += 2;
-        Some(DividedKernel { number: number - 2, widths })
+        Some(DividedKernel { number: number - 2, extents, limits, bound })
     };
     divided.into_iter().map(add).collect()
 }
@@ -67,24 +71,34 @@ fn integer(argument: &LaunchArgument<'_>) -> Option<u64> {
 }
 
 impl DividedKernel {
-    /// Divides the range of a launch with these arguments, and tells whether it has more work-items then; none if rows are short, or many
-    /// work-items would be idle.
-    fn divide(&self, args: &[LaunchArgument<'_>], range: &NdRange) -> Option<(NdRange, bool)> {
+    /// Divides the range of a launch with these arguments, and returns its work-items if the last row is not whole; none if rows are
+    /// short, or many work-items would be idle.
+    fn divide(&self, args: &[LaunchArgument<'_>], range: &NdRange) -> Option<(NdRange, Option<u64>)> {
         let [items, 1, 1] = range.global() else { return None };
         if !range.has_no_offset() {
             return None;
         }
-        let width = |&parameter: &u32| integer(args.get(parameter as usize)?);
-        let mut extents: Vec<u64> = self.widths.iter().map(width).collect::<Option<_>>()?;
+        let parameter = |parameter: u32| integer(args.get(parameter as usize)?);
+        let is_reached = |limit: &IndexExtent| limit.value(parameter).is_some_and(|it| it <= items);
+        let runs_once = self.limits.iter().all(is_reached) && items < MOST_ITERATIONS;
+        if !self.limits.is_empty() && !runs_once {
+            return None;
+        }
+        let items = match &self.bound {
+            Some(bound) => items.min(bound.value(parameter)?),
+            None => items,
+        };
+        let mut extents: Vec<u64> =
+            self.extents.iter().map(|extent| extent.value(parameter)).collect::<Option<_>>()?;
         let whole = extents.iter().try_fold(1u64, |product, &width| product.checked_mul(width))?;
-        if whole == 0 || extents[0] < SHORTEST {
+        if extents[0] < SHORTEST_ROW {
             return None;
         }
         let last = items.div_ceil(whole);
         let all = last.checked_mul(whole).filter(|&all| all < SMALL_LAUNCH)?;
         extents.push(last);
         let pays = items > 0 && (all - items).saturating_mul(FEWEST_FOR_IDLE) <= items;
-        pays.then(|| Some((NdRange::new(&extents).ok()?, all != items)))?
+        pays.then(|| Some((NdRange::new(&extents).ok()?, (all != items).then_some(items))))?
     }
 }
 
@@ -112,8 +126,8 @@ impl PreparedKernel {
         range: &NdRange,
     ) -> Option<DividedLaunch> {
         let divided = self.program().divided(self)?;
-        let (dimensions, is_bounded) = divided.divide(args, range)?;
-        let kernel = self.program().numbered(divided.number + usize::from(is_bounded));
-        Some(DividedLaunch { kernel, range: dimensions, bound: is_bounded.then(|| range.items()) })
+        let (range, bound) = divided.divide(args, range)?;
+        let kernel = self.program().numbered(divided.number + usize::from(bound.is_some()));
+        Some(DividedLaunch { kernel, range, bound })
     }
 }

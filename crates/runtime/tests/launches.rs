@@ -131,6 +131,54 @@ fn launches_of_rows_run_in_dimensions() {
 }
 
 #[test]
+fn loops_over_the_grid_run_once_in_dimensions() {
+    const GRID: &str = "kernel void grid(global int *out, int w, int n) {
+        for (int i = get_global_id(0); i < n; i += get_global_size(0)) {
+            int p = i % w, q = i / w, c = q % 4, b = q / 4;
+            out[(b * w + p) * 4 + c] += i;
+        }
+    }
+    kernel void fixed(global int *out, int w, int n) {
+        uint i = get_global_id(0);
+        if (i >= n) return;
+        out[(i & 127) * 40 + (i >> 7)] += i;
+    }";
+    let program = program_of("grid", GRID);
+    let check = |name: &str, w: i32, n: i32, items: u64, is_divided: bool| {
+        let kernel = program.kernel(name).expect("there is the kernel");
+        let mut out = vec![0i32; 128 * 40];
+        let (width, count) = (w.to_ne_bytes(), n.to_ne_bytes());
+        let args = [pointer(&mut out), LaunchArgument::Bytes(&width), LaunchArgument::Bytes(&count)];
+        // SAFETY: the array has an element for each index that the kernel computes.
+        unsafe { kernel.launch(&args, &range(&[items], None, None), &Pool::new(2)) }.expect("it runs");
+        let mut wanted = vec![0; out.len()];
+        for i in 0..n.min(if name == "grid" { n } else { items as i32 }) {
+            let (p, q) = (i % w, i / w);
+            let at = if name == "grid" { (q / 4 * w + p) * 4 + q % 4 } else { p * 40 + q };
+            wanted[at as usize] += i;
+        }
+        assert_eq!(out, wanted, "{name}: {n} of rows of {w} by {items} work-items");
+        let reports = kernel.reports();
+        let has = reports.iter().any(|report| report.to_string().contains(&format!("{name}.divided")));
+        assert_eq!(has, is_divided, "{name}: {n} of rows of {w} by {items} work-items");
+    };
+    // Several iterations, none, short rows.
+    check("grid", 100, 1200, 1199, false);
+    check("grid", 100, -5, 1200, false);
+    check("grid", 20, 1200, 1200, false);
+    // One iteration of each work-item, also with idle ones, and a part of a row.
+    check("grid", 100, 1200, 1200, true);
+    check("grid", 100, 1200, 5000, true);
+    check("grid", 100, 1150, 1200, true);
+    check("grid", 70, 3333, 3400, true);
+    check("grid", 100, 1200, 64, true);
+    check("fixed", 128, 0, 1280, false);
+    check("fixed", 128, 1280, 1280, true);
+    check("fixed", 128, 1250, 1280, true);
+    check("fixed", 128, 5000, 2560, true);
+}
+
+#[test]
 fn groups_of_one_work_item_run_together_unless_they_have_memory_of_their_own() {
     const SINGLE: &str = "kernel void open(global int *out) {
         int held[3] = { 0, 1, 2 };

@@ -18,8 +18,24 @@ pub struct DividingKernel {
     items: u64,
 }
 
-/// Makes a kernel of several dimensions of one, and a bounded one, and returns the parameters that are its extents.
-pub type Divide<'a> = &'a dyn Fn(&Function) -> Option<([Function; 2], Vec<u32>)>;
+/// Kernels of several dimensions that are made of one, for values of its parameters.
+#[derive(Debug)]
+pub struct DividedForms {
+    /// The one for launches whose rows are whole, and the bounded one.
+    pub forms: [Function; 2],
+    /// Extents but the last.
+    pub extents: Vec<u64>,
+    /// Minimum of work-items.
+    pub limits: Vec<u64>,
+    /// Number from which on work-items do nothing.
+    pub bound: Option<u64>,
+}
+
+/// Makes kernels of several dimensions of one, for values of the parameters.
+pub type Divide<'a> = &'a dyn Fn(&Function, &dyn Fn(u32) -> Option<u64>) -> Option<DividedForms>;
+
+/// Constants that an index is divided by. Those below 64 are no extents of dimension 0.
+const CONSTANTS: [u32; 6] = [2, 3, 64, 64, 96, 128];
 
 /// Widths in bits of values and parameters.
 const BITS: [u32; 2] = [32, 64];
@@ -63,7 +79,54 @@ pub fn dividing_kernel(seed: u64) -> DividingKernel {
     let [w, h] = widths.map(|wide| BITS[wide]);
     let mut kernel = KernelText { text: String::new(), values: [vec![], vec![]], next: 10 };
     _ = writeln!(kernel.text, "kernel @k(v0: ptr(global) align 4, v1: i{w}, v2: i{h}, v3: i32) {{\nblock0:");
-    let index = kernel.add(1, "global_id i64, 0");
+    let item = kernel.add(1, "global_id i64, 0");
+    let mut index = item;
+    // A loop over the grid, up to the product of the two numbers.
+    let [is_loop, is_guarded] = [20, 20].map(|percent| random.chance(percent));
+    let mut end = 0;
+    if is_loop || is_guarded {
+        let [w, h] = [(1, w), (2, h)].map(|(parameter, bits)| match bits {
+            64 => parameter,
+            _ => kernel.condition(&format!("zext i64, v{parameter}")),
+        });
+        end = kernel.condition(&format!("mul v{w}, v{h}"));
+    }
+    let mut before = "block0";
+    if is_guarded {
+        let negated = random.chance(50);
+        let guarded = match random.chance(70) {
+            true => item,
+            false => kernel.condition(&format!("add v{item}, {}", random.pick(&[1, 2]))),
+        };
+        let (a, b) = if random.chance(50) { (guarded, end) } else { (end, guarded) };
+        let less = if a == guarded { ["slt", "ult"] } else { ["sgt", "ugt"] };
+        let more = if a == guarded { ["sge", "uge"] } else { ["sle", "ule"] };
+        let predicate = random.pick(if negated { &more } else { &less });
+        let condition = kernel.condition(&format!("icmp {predicate} v{a}, v{b}"));
+        let targets = if negated { "block4, block3" } else { "block3, block4" };
+        let stored = kernel.condition(&format!("trunc i32, v{item}"));
+        let idle = if random.chance(80) { String::new() } else { format!("  store v{stored}, v0\n") };
+        _ = writeln!(kernel.text, "  br v{condition}, {targets}\nblock4:\n{idle}  ret\nblock3:");
+        before = "block3";
+    }
+    let mut is_next = 0;
+    if is_loop {
+        let size = kernel.condition("global_size i64, 0");
+        let first = if random.chance(20) {
+            kernel.condition(&format!("add v{item}, {}", random.pick(&[-1, -3])))
+        } else {
+            item
+        };
+        _ = writeln!(kernel.text, "  br block1\nblock1:");
+        index = kernel.condition(&format!("phi i64 [{before}: v{first}], [block1: v{}]", kernel.next + 1));
+        let next = kernel.condition(&format!("add v{index}, v{size}"));
+        // Values of the work-item, and of the iteration.
+        kernel.values[1] = vec![item, index];
+        is_next = match random.below(2) {
+            0 => kernel.condition(&format!("icmp {} v{next}, v{end}", random.pick(&["slt", "ult"]))),
+            _ => kernel.condition(&format!("icmp {} v{end}, v{next}", random.pick(&["sgt", "ugt"]))),
+        };
+    }
     let narrow = kernel.add(0, &format!("trunc i32, v{index}"));
     let wide = if random.chance(50) { kernel.add(1, &format!("sext i64, v{narrow}")) } else { index };
     // Divisors, in both widths, and at least 1 as divisions that trap nothing have them.
@@ -80,9 +143,19 @@ pub fn dividing_kernel(seed: u64) -> DividingKernel {
         let chosen = kernel.add(of, &format!("select v{is_zero}, 1, v{parameter}"));
         divisors[of].extend([(parameter, number), (least, number), (chosen, number)]);
         divisors[1 - of].push((converted, number));
-        kernel.values = [vec![narrow], vec![index, wide]];
+        kernel.values = [vec![narrow], vec![index, wide, item]];
     }
     divisors[0].push((3, 2));
+    // Products of parameters, and parameters less a constant.
+    if random.chance(40) {
+        let wide = random.below(2);
+        let [w, h] = [0, 1].map(|of| divisors[wide].iter().find(|it| it.1 == of).map_or(3, |it| it.0));
+        divisors[wide].push((kernel.condition(&format!("mul v{w}, v{h}")), 3));
+        let less = kernel.condition(&format!("add v{w}, {}", random.pick(&[-1, 1, 2])));
+        divisors[wide].push((kernel.condition(&format!("umax v{less}, 1")), 4));
+    }
+    let has_constants = random.chance(25);
+    let mut masked: Vec<(u32, usize)> = Vec::new();
     // Quotients, to be multiplied again.
     let mut quotients: Vec<(u32, usize)> = Vec::new();
     for _ in 0..4 + random.below(10) {
@@ -90,6 +163,35 @@ pub fn dividing_kernel(seed: u64) -> DividingKernel {
         let bits = BITS[wide];
         let value = kernel.pick(wide, &mut random);
         let (divisor, number) = divisors[wide][random.below(divisors[wide].len())];
+        if has_constants && random.chance(60) {
+            if random.chance(10) {
+                // A product that wraps around before it is converted.
+                let product = kernel.condition(&format!("shl v{narrow}, {}", random.pick(&[20, 30])));
+                let product =
+                    kernel.condition(&format!("{} i64, v{product}", random.pick(&["sext", "zext"])));
+                kernel.add(1, &format!("and v{product}, {}", random.pick(&[-64, -2])));
+            }
+            let value = if random.chance(50) { kernel.values[wide][0] } else { value };
+            let op = match random.below(9) {
+                0 => format!("{} v{value}, {}", random.pick(&["sdiv", "udiv"]), random.pick(&CONSTANTS)),
+                1 => format!("{} v{value}, {}", random.pick(&["srem", "urem"]), random.pick(&CONSTANTS)),
+                2 => format!("{} v{value}, {}", random.pick(&["lshr", "ashr"]), random.pick(&[1, 2, 6, 7])),
+                3 => format!(
+                    "and v{value}, {}",
+                    random.pick(&[1, 3, 63, 127, 64, 192, 448, -64, -128, -2, 95])
+                ),
+                4 => format!("shl v{value}, {}", random.pick(&[1, 6, 7, 30])),
+                5 => format!("mul v{value}, {}", random.pick(&CONSTANTS)),
+                6 => format!("freeze v{value}"),
+                _ if masked.iter().any(|it| it.1 == wide) => {
+                    let of_width: Vec<u32> = masked.iter().filter(|it| it.1 == wide).map(|it| it.0).collect();
+                    format!("{} v{value}, v{}", random.pick(&["add", "sub"]), random.pick(&of_width))
+                }
+                _ => format!("and v{value}, {}", random.pick(&[-64, 63])),
+            };
+            masked.push((kernel.add(wide, &op), wide));
+            continue;
+        }
         match random.below(8) {
             0..3 => {
                 let op = random.pick(&["sdiv", "udiv"]);
@@ -142,12 +244,19 @@ pub fn dividing_kernel(seed: u64) -> DividingKernel {
             sum = kernel.add(0, &format!("add v{scaled}, v{value}"));
         }
     }
-    let offset = kernel.add(1, &format!("shl v{index}, 2"));
-    _ = writeln!(kernel.text, "  v1000 = ptradd v0, v{offset}\n  store v{sum}, v1000\n  ret\n}}");
+    let offset = kernel.add(1, &format!("shl v{item}, 2"));
+    _ = writeln!(kernel.text, "  v1000 = ptradd v0, v{offset}\n  store v{sum}, v1000");
+    kernel.text.push_str(&match is_loop {
+        true => format!("\n  br v{is_next}, block1, block2\nblock2:\n  ret\n}}\n"),
+        false => "\n  ret\n}\n".to_string(),
+    });
     let numbers = [1 + random.below(6), 1 + random.below(4), 1 + random.below(5)].map(|it| it as u64);
     let mut items = numbers[0] * numbers[1] * (1 + random.below(4) as u64);
     if random.chance(30) {
         items += random.below(9) as u64;
+    }
+    if has_constants {
+        items = items * 64 + random.pick(&[0, 0, 0, 7]);
     }
     let module = parse_module(&kernel.text).unwrap_or_else(|it| panic!("{it:?}\n{}", kernel.text));
     DividingKernel { text: kernel.text, module, numbers, items }
@@ -159,15 +268,13 @@ fn launch(
     module: &Module,
     name: &str,
     extents: &[u64],
-    is_bounded: bool,
+    count: Option<u64>,
 ) -> Result<Vec<u8>, String> {
     let mut memory = Memory::new();
     let out = memory.add(Space::Global, Some("out"), 16, vec![0xaa; kernel.items as usize * 4]);
     let mut arguments = vec![Argument::Uniform(Datum::Bits(out.into()))];
     arguments.extend(kernel.numbers.map(|it| Argument::Uniform(Datum::Bits(it.into()))));
-    if is_bounded {
-        arguments.push(Argument::Uniform(Datum::Bits(kernel.items.into())));
-    }
+    arguments.extend(count.map(|it| Argument::Uniform(Datum::Bits(it.into()))));
     let mut groups = [1; 3];
     groups.iter_mut().zip(extents).for_each(|(to, &extent)| *to = extent as u32);
     let geometry = LaunchGeometry { dims: extents.len() as u32, local: [1; 3], groups, offset: [0; 3] };
@@ -185,19 +292,24 @@ fn launch(
 /// Checks that the kernel of several dimensions does what the one of one dimension does. Returns how many it has; 1 if there is none.
 pub fn divides_by(kernel: &DividingKernel, divide: Divide<'_>) -> Result<usize, String> {
     let original = kernel.module.function("k").ok_or("no kernel")?;
-    let Some(([whole, bounded], widths)) = divide(original) else { return Ok(1) };
-    let mut extents: Vec<u64> = widths.iter().map(|&it| kernel.numbers[it as usize - 1]).collect();
+    let numbers = |parameter: u32| kernel.numbers.get(parameter.checked_sub(1)? as usize).copied();
+    let Some(DividedForms { forms, mut extents, limits, bound }) = divide(original, &numbers) else {
+        return Ok(1);
+    };
+    if limits.iter().any(|&it| it > kernel.items) {
+        return Ok(1);
+    }
+    let items = bound.map_or(kernel.items, |bound| bound.min(kernel.items));
     let known: u64 = extents.iter().product();
-    extents.push(kernel.items.div_ceil(known));
-    let is_bounded = !kernel.items.is_multiple_of(known);
-    let divided = if is_bounded { &bounded } else { &whole };
-    let name = divided.name.clone();
+    extents.push(items.div_ceil(known));
+    let count = (!items.is_multiple_of(known)).then_some(items);
+    let name = forms[usize::from(count.is_some())].name.clone();
     let mut module = kernel.module.clone();
-    module.functions.extend([whole, bounded]);
+    module.functions.extend(forms);
     heddle_ir::verify::verify_module(&module, heddle_ir::verify::Stage::Source)
         .map_err(|reasons| format!("{reasons:?}"))?;
-    let before = launch(kernel, &kernel.module, "k", &[kernel.items], false)?;
-    let after = launch(kernel, &module, &name, &extents, is_bounded)?;
+    let before = launch(kernel, &kernel.module, "k", &[kernel.items], None)?;
+    let after = launch(kernel, &module, &name, &extents, count)?;
     match before == after {
         true => Ok(extents.len()),
         false => Err(format!("{extents:?} differs from {}\n{}{}", kernel.items, kernel.text, module)),

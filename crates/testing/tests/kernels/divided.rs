@@ -2,14 +2,26 @@
 
 use heddle_ir::{Function, parse_module};
 use heddle_ptx::{LowerOptions, lower, parse};
-use heddle_testing::divided::{divides_by, dividing_kernel};
-use heddle_transform::kernels::{DividedIndex, divided_index};
+use heddle_testing::divided::{DividedForms, divides_by, dividing_kernel};
+use heddle_transform::kernels::{DividedIndex, IndexExtent, divided_index};
 
 #[test]
 fn divided_kernels_do_what_kernels_do() {
-    let divide = |func: &Function| {
-        divided_index(func, "k.divided", |_| false)
-            .map(|DividedIndex { kernel, bounded, widths }| ([kernel, bounded], widths))
+    let divide = |func: &Function, parameter: &dyn Fn(u32) -> Option<u64>| {
+        let DividedIndex { kernel, bounded, extents, limits, bound } =
+            divided_index(func, "k.divided", |_| false)?;
+        let values =
+            |extents: &[IndexExtent]| extents.iter().map(|it| it.value(parameter)).collect::<Option<_>>();
+        let bound = match bound {
+            Some(bound) => Some(bound.value(parameter)?),
+            None => None,
+        };
+        Some(DividedForms {
+            forms: [kernel, bounded],
+            extents: values(&extents)?,
+            limits: values(&limits)?,
+            bound,
+        })
     };
     let mut counts = [0; 4];
     for seed in 1..2000 {
@@ -35,8 +47,23 @@ fn kernels_that_observe_more_stay() {
     for observed in
         ["global_size i64, 0", "global_offset i64, 0", "global_id i64, 1", "local_id i64, 0", "lane i32"]
     {
-        assert!(!divided(&format!("  v9 = {observed}\n")), "{observed}");
+        assert!(!divided(&format!("  v9 = {observed}\n  store v9, v0\n")), "{observed}");
     }
+}
+
+#[test]
+fn a_guard_compares_the_whole_index() {
+    let bound = |conversion: &str| {
+        let text = format!(
+            "kernel @k(v0: ptr(global) align 4, v1: i32) {{\nblock0:\n  v2 = global_id i64, 0\n  v3 = trunc {conversion}, v2\n  \
+             v4 = zext i64, v3\n  v5 = trunc i32, v4\n  v6 = icmp ult v5, v1\n  br v6, block1, block2\nblock1:\n  \
+             v7 = trunc i32, v2\n  v8 = udiv v7, v1\n  store v8, v0\n  br block2\nblock2:\n  ret\n}}\n"
+        );
+        let module = parse_module(&text).unwrap_or_else(|reasons| panic!("{reasons:?}\n{text}"));
+        divided_index(&module.functions[0], "k.divided", |_| false).and_then(|it| it.bound)
+    };
+    assert_eq!(bound("i32"), Some(IndexExtent::parameter(1)));
+    assert_eq!(bound("i8"), None);
 }
 
 #[test]
@@ -52,6 +79,23 @@ fn divisions_of_gpus_are_recognized() {
         let source = parse(&text).unwrap_or_else(|reasons| panic!("{reasons:?}"));
         let lowered = lower(&source, "k.ptx", LowerOptions::default()).unwrap_or_else(|it| panic!("{it:?}"));
         let divided = divided_index(&lowered.module.functions[0], "k.divided", |_| false);
-        assert_eq!(divided.map(|it| it.widths), Some(vec![1]), "{division}");
+        assert_eq!(divided.map(|it| it.extents), Some(vec![IndexExtent::parameter(1)]), "{division}");
     }
+}
+
+#[test]
+fn loops_over_the_grid_of_gpus_run_once() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u32 w, .param .u32 n) {\n\
+         .reg .pred %p<3>;\n.reg .b32 %r<12>;\n.reg .b64 %rd<5>;\nld.param.u64 %rd1, [out];\nld.param.u32 %r1, [w];\n\
+         ld.param.u32 %r7, [n];\nmov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\nmov.u32 %r4, %tid.x;\n\
+         mad.lo.s32 %r5, %r2, %r3, %r4;\nsetp.ge.s32 %p1, %r5, %r7;\n@%p1 bra END;\nmov.u32 %r8, %nctaid.x;\n\
+         mul.lo.s32 %r9, %r3, %r8;\nLOOP:\ndiv.s32 %r6, %r5, %r1;\nmul.wide.u32 %rd2, %r5, 4;\n\
+         add.s64 %rd3, %rd1, %rd2;\nst.global.u32 [%rd3], %r6;\nadd.s32 %r5, %r5, %r9;\n\
+         setp.lt.s32 %p2, %r5, %r7;\n@%p2 bra LOOP;\nEND:\nret;\n}\n";
+    let source = parse(text).unwrap_or_else(|reasons| panic!("{reasons:?}"));
+    let lowered = lower(&source, "k.ptx", LowerOptions::default()).unwrap_or_else(|it| panic!("{it:?}"));
+    let DividedIndex { extents, limits, bound, .. } =
+        divided_index(&lowered.module.functions[0], "k.divided", |_| false).expect("an index is divided");
+    let n = IndexExtent::parameter(2);
+    assert_eq!((extents, limits, bound), (vec![IndexExtent::parameter(1)], vec![n.clone()], Some(n)));
 }

@@ -41,18 +41,24 @@ mod spill_slots;
 mod strided_loops;
 mod private_objects;
 mod launch_params;
+mod linear_indices;
 mod lane_refill;
 mod region;
 mod unroll_hints;
 mod continuations;
 mod divided_index;
+mod index_extents;
+mod index_guard;
 mod exit_plan;
+mod single_iteration;
 mod vector_dimension;
 mod versions;
 
-pub use divided_index::{DividedIndex, divided_index, observes_launch};
+pub use divided_index::{DividedIndex, SHORTEST_ROW, divided_index, observes_launch};
+pub use index_extents::IndexExtent;
 pub use launch_params::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN, MAX_WORK_ITEMS};
 pub(crate) use private_objects::{array_remark, users_of};
+pub use single_iteration::MOST_ITERATIONS;
 pub use vector_dimension::{AxisOrder, VectorDimension, vector_dimension};
 
 use crate::widen::VersioningPolicy;

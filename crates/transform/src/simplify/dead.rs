@@ -73,7 +73,7 @@ fn mark_live(
 }
 
 /// True if an instruction has effects other than its results.
-fn has_effects(func: &Function, data: &InstData) -> bool {
+pub(crate) fn has_effects(func: &Function, data: &InstData) -> bool {
     match data.op.info().effect {
         Effect::Pure | Effect::Traps | Effect::Allocates | Effect::Horizontal | Effect::Joins => false,
         Effect::Reads => data.is_ordered(),

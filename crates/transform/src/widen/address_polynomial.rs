@@ -1,6 +1,7 @@
-//! Addresses as polynomials of values: equal polynomials are equal addresses.
+//! Addresses and indices as polynomials of values: equal polynomials are equal addresses.
 //!
-//! `a + 8 * ((y + 1) * n + x)` is `a + 8·y·n + 8·n + 8·x`, however it is computed. Sums and products are modulo 2^64.
+//! `a + 8 * ((y + 1) * n + x)` is `a + 8·y·n + 8·n + 8·x`, however it is computed. Sums and products are modulo 2^64, of which the lower bits
+//! are those of narrower numbers.
 
 use heddle_ir::entity::Entity;
 use heddle_ir::{Constant, Function, Op, Value};
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// Bounds of a polynomial: terms, factors of a term, and operations to look into.
 const MAX_TERMS: usize = 12;
-const MAX_FACTORS: usize = 3;
+const MAX_FACTORS: usize = 4;
 const MAX_OPERATIONS: usize = 64;
 
 /// Product of values, in order of their numbers; empty for a number.
@@ -22,27 +23,34 @@ pub(crate) struct AddressPolynomial {
 }
 
 impl AddressPolynomial {
-    /// Returns an address's polynomial. What has too many terms is a value of its own.
-    pub(crate) fn new(func: &Function, address: Value) -> AddressPolynomial {
-        AddressPolynomial::of(func, address, &mut 0)
+    /// Returns the polynomial of an address or a number. What has too many terms is a value of its own, and so is a number of another width.
+    pub(crate) fn new(func: &Function, value: Value) -> AddressPolynomial {
+        let scalar = func.value_type(value).scalar();
+        let bits = if scalar.is_ptr() { 64 } else { scalar.bits() };
+        AddressPolynomial::of(func, value, bits, &mut 0)
     }
 
-    fn of(func: &Function, value: Value, operations: &mut usize) -> AddressPolynomial {
-        if let Some(Constant::Scalar(_, bits)) = func.constant(value) {
-            return AddressPolynomial::term(Monomial::new(), *bits as u64);
+    fn of(func: &Function, value: Value, bits: u32, operations: &mut usize) -> AddressPolynomial {
+        if let Some(Constant::Scalar(_, number)) = func.constant(value) {
+            return AddressPolynomial::term(Monomial::new(), *number as u64);
         }
-        AddressPolynomial::of_operation(func, value, operations)
+        AddressPolynomial::of_operation(func, value, bits, operations)
             .unwrap_or_else(|| AddressPolynomial::term(smallvec![value.index() as u32], 1))
     }
 
-    fn of_operation(func: &Function, value: Value, operations: &mut usize) -> Option<AddressPolynomial> {
+    fn of_operation(
+        func: &Function,
+        value: Value,
+        bits: u32,
+        operations: &mut usize,
+    ) -> Option<AddressPolynomial> {
         let scalar = func.value_type(value).scalar();
         *operations += 1;
-        if *operations > MAX_OPERATIONS || !(scalar.is_ptr() || scalar.bits() == 64) {
+        if *operations > MAX_OPERATIONS || !(scalar.is_ptr() || scalar.bits() == bits) {
             return None;
         }
         let data = func.inst(func.def_inst(value)?);
-        let mut of = |at: usize| AddressPolynomial::of(func, data.args[at], operations);
+        let mut of = |at: usize| AddressPolynomial::of(func, data.args[at], bits, operations);
         match data.op {
             Op::Add => of(0).plus(&of(1), 1),
             Op::PtrAdd if func.value_type(data.args[1]).scalar().bits() == 64 => of(0).plus(&of(1), 1),

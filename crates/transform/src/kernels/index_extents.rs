@@ -1,0 +1,142 @@
+//! Extents of an index that is taken apart into digits: products of parameters and constants.
+
+use heddle_ir::inst::Detail;
+use heddle_ir::words::IntPredicate;
+use heddle_ir::{Function, Op, Type, Value};
+
+/// Product of a positive constant and of parameters, to each of which a constant may be added.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IndexExtent {
+    constant: u64,
+    /// Numbers of parameters, and what is added to them, in order.
+    factors: Vec<(u32, i64)>,
+}
+
+impl IndexExtent {
+    /// A constant.
+    pub(super) fn constant(constant: u64) -> IndexExtent {
+        IndexExtent { constant, factors: Vec::new() }
+    }
+
+    /// A parameter.
+    pub fn parameter(parameter: u32) -> IndexExtent {
+        IndexExtent { constant: 1, factors: vec![(parameter, 0)] }
+    }
+
+    /// Its value, if it is a constant.
+    pub(super) fn as_constant(&self) -> Option<u64> {
+        self.factors.is_empty().then_some(self.constant)
+    }
+
+    /// Its parameters, each with the constant that is added to it.
+    pub(super) fn factors(&self) -> &[(u32, i64)] {
+        &self.factors
+    }
+
+    /// Its constant factor.
+    pub(super) fn constant_factor(&self) -> u64 {
+        self.constant
+    }
+
+    /// The product of two; none if its constant is too large for an index.
+    pub(super) fn times(&self, other: &IndexExtent) -> Option<IndexExtent> {
+        let constant = self.constant.checked_mul(other.constant).filter(|&it| it < 1 << 31)?;
+        let mut factors = [&self.factors[..], &other.factors[..]].concat();
+        factors.sort_unstable();
+        Some(IndexExtent { constant, factors })
+    }
+
+    /// What another extent has to be multiplied by to be this one.
+    pub(super) fn divided_by(&self, other: &IndexExtent) -> Option<IndexExtent> {
+        let mut factors = self.factors.clone();
+        for factor in &other.factors {
+            factors.remove(factors.iter().position(|it| it == factor)?);
+        }
+        let divides = self.constant.is_multiple_of(other.constant);
+        divides.then(|| IndexExtent { constant: self.constant / other.constant, factors })
+    }
+
+    /// Its value in a launch with these values of the parameters, which are not negative; none if a factor is not positive, or the product
+    /// too large for an index.
+    pub fn value(&self, parameter: impl Fn(u32) -> Option<u64>) -> Option<u64> {
+        self.factors.iter().try_fold(self.constant, |product, &(number, added)| {
+            // Whether its type has a sign does not matter below 2³¹.
+            let parameter = i64::try_from(parameter(number)?).ok().filter(|&it| it < 1 << 31)?;
+            let factor = u64::try_from(parameter.checked_add(added)?).ok().filter(|&it| it > 0)?;
+            product.checked_mul(factor).filter(|&it| it < 1 << 31)
+        })
+    }
+}
+
+pub(super) fn is_index(ty: Type) -> bool {
+    ty == Type::I32 || ty == Type::I64
+}
+
+/// True if a condition never holds where all of these parameters are positive extents: it compares a product of them with 0 or -1.
+pub(super) fn is_never(func: &Function, condition: Value, whole: &IndexExtent) -> bool {
+    let Some(data) = func.def_inst(condition).map(|inst| func.inst(inst)) else { return false };
+    match (data.op, &data.args[..]) {
+        (Op::And, parts) => parts.iter().any(|&it| is_never(func, it, whole)),
+        (Op::Or, parts) => parts.iter().all(|&it| is_never(func, it, whole)),
+        (Op::Icmp, &[number, other]) if data.detail == Detail::IntCompare(IntPredicate::Eq) => {
+            let is_part = extent(func, number).is_some_and(|it| whole.divided_by(&it).is_some());
+            is_part && matches!(func.signed_constant(other), Some(-1 | 0))
+        }
+        _ => false,
+    }
+}
+
+/// Returns the extent that a divisor is where it is positive: converted, at least 1, or 1 where a division would trap.
+pub(super) fn extent(func: &Function, value: Value) -> Option<IndexExtent> {
+    if !is_index(func.value_type(value)) {
+        return None;
+    }
+    if let Some(constant) = func.signed_constant(value) {
+        let constant = u64::try_from(constant).ok()?;
+        return (1..1 << 31).contains(&constant).then(|| IndexExtent::constant(constant));
+    }
+    let Some(inst) = func.def_inst(value) else {
+        let number = func.params().iter().position(|&it| it == value)?;
+        return Some(IndexExtent::parameter(number as u32));
+    };
+    let data = func.inst(inst);
+    let is_one = |value: Value| func.unsigned_constant(value) == Some(1);
+    match (data.op, &data.args[..]) {
+        (Op::Trunc | Op::Sext | Op::Zext | Op::Freeze, &[number]) => extent(func, number),
+        (Op::Umax | Op::Smax, &[number, least]) if is_one(least) => extent(func, number),
+        (Op::Umax | Op::Smax, &[least, number]) if is_one(least) => extent(func, number),
+        (Op::Select, &[condition, one, number]) if is_one(one) => {
+            extent(func, number).filter(|it| is_never(func, condition, it))
+        }
+        (Op::Mul, &[one, other]) => extent(func, one)?.times(&extent(func, other)?),
+        (Op::Shl, &[number, by]) => extent(func, number)?.times(&power_of_two(func, by)?),
+        (Op::Add, &[number, added]) => {
+            let added = i64::try_from(func.signed_constant(added)?).ok()?;
+            match extent(func, number)? {
+                IndexExtent { constant: 1, factors } if let [(parameter, 0)] = factors[..] => {
+                    Some(IndexExtent { constant: 1, factors: vec![(parameter, added)] })
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// The power of two that a constant number of bits shifts by.
+pub(super) fn power_of_two(func: &Function, bits: Value) -> Option<IndexExtent> {
+    let bits = func.unsigned_constant(bits).filter(|&it| it < 31)?;
+    Some(IndexExtent::constant(1 << bits))
+}
+
+/// True if a value is this query along dimension 0, in one of the types of indices.
+pub(super) fn is_query(func: &Function, mut value: Value, op: Op) -> bool {
+    while let Some(inst) = func.def_inst(value).filter(|_| is_index(func.value_type(value))) {
+        let data = func.inst(inst);
+        match (data.op, &data.args[..]) {
+            (Op::Trunc | Op::Sext | Op::Zext | Op::Freeze, &[number]) => value = number,
+            (query, _) => return query == op && data.detail == Detail::Dimension(Some(0)),
+        }
+    }
+    false
+}
