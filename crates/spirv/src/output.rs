@@ -223,11 +223,12 @@ pub(crate) fn param_attributes(
     ty: u32,
     is_kernel: bool,
 ) -> SpirvResult<String> {
-    let mut text = String::new();
+    let mut list: Vec<String> = Vec::new();
     if is_kernel {
-        text.push_str(" noundef");
+        list.push("noundef".into());
     }
-    let Some((_, pointee)) = module.types.pointer(ty) else { return Ok(text) };
+    let text_of = |list: &[String]| list.iter().map(|word| format!(" {word}")).collect::<String>();
+    let Some((_, pointee)) = module.types.pointer(ty) else { return Ok(text_of(&list)) };
     let mut align = None;
     for (kind, words) in module.decorations_of(id) {
         let number = words.first().copied();
@@ -236,19 +237,20 @@ pub(crate) fn param_attributes(
                 let of = module.types.get(pointee).filter(|_| module.types.is_sized(pointee));
                 match (number.and_then(FunctionParameterAttribute::from_u32), of) {
                     (Some(FunctionParameterAttribute::ByVal), Some(of)) => {
-                        let _ = write!(text, " byval({})", of.text);
+                        list.push(format!("byval({})", of.text));
                         align.get_or_insert(of.align);
                     }
-                    (Some(FunctionParameterAttribute::Sret), Some(of)) => {
-                        let _ = write!(text, " sret({})", of.text);
+                    // A kernel writes its result to memory like any other.
+                    (Some(FunctionParameterAttribute::Sret), Some(of)) if !is_kernel => {
+                        list.push(format!("sret({})", of.text));
                     }
-                    (Some(FunctionParameterAttribute::NoAlias), _) => text.push_str(" noalias"),
-                    (Some(FunctionParameterAttribute::NoWrite), _) => text.push_str(" readonly"),
-                    (Some(FunctionParameterAttribute::NoReadWrite), _) => text.push_str(" readnone"),
+                    (Some(FunctionParameterAttribute::NoAlias), _) => list.push("noalias".into()),
+                    (Some(FunctionParameterAttribute::NoWrite), _) => list.push("readonly".into()),
+                    (Some(FunctionParameterAttribute::NoReadWrite), _) => list.push("readnone".into()),
                     _ => {}
                 }
             }
-            Decoration::Restrict => text.push_str(" noalias"),
+            Decoration::Restrict => list.push("noalias".into()),
             Decoration::Alignment => {
                 let given =
                     number.map(u64::from).filter(|align| align.is_power_of_two() && *align <= 1 << 16);
@@ -256,23 +258,41 @@ pub(crate) fn param_attributes(
             }
             Decoration::MaxByteOffset => {
                 if let Some(bytes) = number.filter(|&bytes| bytes > 0) {
-                    let _ = write!(text, " dereferenceable({bytes})");
+                    list.push(format!("dereferenceable({bytes})"));
                 }
             }
             _ => {}
         }
     }
-    let mut unique: Vec<&str> = Vec::new();
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
+    // The weaker of two attributes that exclude one another goes.
+    let is_unused = list.iter().any(|it| it == "readnone");
+    let mut unique: Vec<String> = Vec::new();
+    for word in list.into_iter().filter(|it| !is_unused || it != "readonly") {
         if !unique.contains(&word) {
             unique.push(word);
         }
     }
-    let mut text: String = unique.iter().map(|word| format!(" {word}")).collect();
-    if let Some(align) = align {
-        let _ = write!(text, " align {align}");
+    let align = align.map(|align| format!(" align {align}")).unwrap_or_default();
+    Ok(text_of(&unique) + &align)
+}
+
+/// Checks that a function has one parameter at most for the memory of its result, among the first two, and not by value.
+fn check_result_parameter(module: &SpirvModule<'_>, func: &SpirvFunction<'_>) -> SpirvResult<()> {
+    let mut has_one = false;
+    for (index, &(id, _)) in func.params.iter().enumerate() {
+        let has = |attribute: FunctionParameterAttribute| {
+            module.decorations_of(id).any(|(kind, words)| {
+                kind == Decoration::FuncParamAttr && words.first() == Some(&(attribute as u32))
+            })
+        };
+        let is_result = has(FunctionParameterAttribute::Sret);
+        if is_result && (has_one || index > 1 || has(FunctionParameterAttribute::ByVal)) {
+            let reason = format!("{} cannot be the memory of the function's result", module.show(id));
+            return Err(SpirvError::invalid(func.at, reason));
+        }
+        has_one |= is_result;
     }
-    Ok(text)
+    Ok(())
 }
 
 /// Returns the text of a checked module as LLVM IR.
@@ -389,6 +409,7 @@ fn write_function(
     let name = entry.map_or(symbol, |entry| &entry.name);
     let control = FunctionControl::from_bits_truncate(function.control);
     let mut attributes = String::from(ANY);
+    check_result_parameter(module, function)?;
     let linkage = module.linkage(function.id).map(|linkage| linkage.kind);
     if function.body.is_empty() {
         if linkage != Some(LinkageType::Import) {

@@ -273,3 +273,20 @@ fn definitions_dominate_their_uses() {
     ];
     check(&diamond(&unreached), line);
 }
+
+#[test]
+fn one_parameter_is_the_memory_of_a_result() {
+    // `FuncParamAttr` (38) `Sret` (3) is for the first two parameters, and not together with `ByVal` (2).
+    let store: InstructionList<'_> = &[(Op::Store, &[SECOND, CONSTANT + 5])];
+    let bytes = module(&[SECOND, 38, 3], [POINTERS + INT, POINTERS + INT], store);
+    check(&bytes, "@k(&o, &o) lanes=1 local=1 with o: i32 [0] -> o: [5]");
+    let mut both = module(&[SECOND, 38, 3], [POINTERS + INT, POINTERS + INT], store);
+    // The other decoration takes the place of that of the builtin variable.
+    let decorated = [ITEM_VARIABLE, 11, 28].map(u32::to_le_bytes).concat();
+    let at = both.windows(12).position(|bytes| bytes == decorated).expect("the variable is decorated");
+    both[at..at + 12].copy_from_slice(&[SECOND, 38, 2].map(u32::to_le_bytes).concat());
+    match compile_spirv(&both, "test.spv", &SpirvOptions::default(), &[]) {
+        Ok(_) => panic!("it is invalid"),
+        Err(error) => assert!(error.to_string().contains("cannot be the memory"), "{error}"),
+    }
+}
