@@ -319,7 +319,7 @@ impl IndexDigits {
         joins.then(|| ScaledDigits { digits: low.digits.start..high.digits.end, factor: low.factor.clone() })
     }
 
-    /// What is left of a number without its higher digits: `i - i / w * w`, also as `i - (i / w * w + z)`.
+    /// Lower digits of a number from which its higher ones are subtracted: `i - i / w * w`, also as `i - (i / w * w + z)`.
     fn difference(
         &mut self,
         func: &Function,

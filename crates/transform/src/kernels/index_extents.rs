@@ -46,7 +46,7 @@ impl IndexExtent {
         Some(IndexExtent { constant, factors })
     }
 
-    /// What another extent has to be multiplied by to be this one.
+    /// The factor by which another extent is multiplied to be this one; none if it does not divide this one.
     pub(super) fn divided_by(&self, other: &IndexExtent) -> Option<IndexExtent> {
         let mut factors = self.factors.clone();
         for factor in &other.factors {
@@ -60,7 +60,7 @@ impl IndexExtent {
     /// too large for an index.
     pub fn value(&self, parameter: impl Fn(u32) -> Option<u64>) -> Option<u64> {
         self.factors.iter().try_fold(self.constant, |product, &(number, added)| {
-            // Whether its type has a sign does not matter below 2³¹.
+            // Numbers below 2³¹ are the same with and without a sign.
             let parameter = i64::try_from(parameter(number)?).ok().filter(|&it| it < 1 << 31)?;
             let factor = u64::try_from(parameter.checked_add(added)?).ok().filter(|&it| it > 0)?;
             product.checked_mul(factor).filter(|&it| it < 1 << 31)
