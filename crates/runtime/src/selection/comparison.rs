@@ -82,18 +82,20 @@ impl PairedComparison {
 
     /// True if the candidate is so slow in each of its first samples that more are not worth their cost.
     pub(crate) fn is_far_slower(&self) -> bool {
-        let least = self.samples.iter().map(TimePair::ratio).fold(f64::MAX, f64::min);
-        self.samples.len() >= 3 && least > FAR_SLOWER || self.samples.len() == 2 && least > 2.0 * FAR_SLOWER
+        let samples = self.undisturbed();
+        let least = samples.iter().map(TimePair::ratio).fold(f64::MAX, f64::min);
+        samples.len() >= 3 && least > FAR_SLOWER || samples.len() == 2 && least > 2.0 * FAR_SLOWER
     }
 
     /// Samples without those in which another process ran during one of both slices: their ratio is far from the median
-    /// although the faster slice had the usual amount of work. Many such samples are the kernel's own variation.
+    /// although one of the slices had the usual amount of work. Many such samples are the kernel's own variation.
     fn undisturbed(&self) -> Vec<TimePair> {
-        let center = median(self.samples.iter().map(TimePair::ratio).collect());
-        let work = median(self.samples.iter().map(|it| it.incumbent.min(it.candidate)).collect());
+        let median_of = |value: fn(&TimePair) -> f64| median(self.samples.iter().map(value).collect());
+        let center = median_of(TimePair::ratio).max(f64::MIN_POSITIVE);
+        let (incumbent, candidate) = (median_of(|it| it.incumbent), median_of(|it| it.candidate));
         let is_usual = |it: &TimePair| {
-            let distance = (it.ratio() / center.max(f64::MIN_POSITIVE)).ln().abs();
-            distance < DISTURBED.ln() || it.incumbent.min(it.candidate) > DISTURBED * work
+            let has_more_work = it.incumbent > DISTURBED * incumbent && it.candidate > DISTURBED * candidate;
+            (it.ratio() / center).ln().abs() < DISTURBED.ln() || has_more_work
         };
         let usual: Vec<TimePair> = self.samples.iter().filter(|it| is_usual(it)).copied().collect();
         match usual.len() * 4 >= self.samples.len() * 3 {
@@ -139,6 +141,9 @@ mod tests {
         let samples = (0..16).map(|at| if at == 5 { [10.0, 9000.0] } else { [10.0, 8.0] });
         let estimate = comparison(samples).estimate().expect("there are samples");
         assert!((estimate.ratio - 0.8).abs() < 1e-9 && estimate.error < 1e-9, "{estimate:?}");
+        // Nor does one of a code that is far slower, where the incumbent's slice was disturbed.
+        let samples = (0..5).map(|at| if at == 0 { [60.0, 12.0] } else { [1.0, 12.0] });
+        assert!(comparison(samples).is_far_slower());
         // Nor does it drop a candidate.
         assert!(!comparison([[10.0, 8.0], [10.0, 9000.0], [10.0, 8.0]]).is_far_slower());
         assert!(comparison([[10.0, 16.0], [1.0, 2.0], [10.0, 90.0]]).is_far_slower());

@@ -176,13 +176,19 @@ struct Examination {
 }
 
 /// Alternating batches of whole launches.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Batch {
     /// Pace of the incumbent's batch; the candidate's is next.
     incumbent: Option<f64>,
-    launches: u32,
-    /// Time and work-items of the launches that count.
+    /// Time and work-items of each launch so far.
     times: Vec<[f64; 2]>,
+}
+
+impl Batch {
+    /// Time for a work-item over a batch of so many launches. The first of several does not count.
+    fn pace(&self, size: u32) -> f64 {
+        undisturbed_pace(&self.times[usize::from(size > 1 && self.times.len() > 1)..])
+    }
 }
 
 /// Size of a launch.
@@ -710,6 +716,12 @@ impl Examination {
         (CAUTION * self.promise).clamp(MIN_UNKNOWN, MAX_UNKNOWN).max(1.2 * self.promise)
     }
 
+    /// Ratio that the next slice or launch is expected to have, if one was measured. It is bounded: where a candidate seems slower
+    /// than any code is, another process ran during its first slice or launch, and the budget would never pay for a second one.
+    fn expected_ratio(&self) -> Option<f64> {
+        self.ratio.map(|ratio| ratio.min(self.worst().max(MAX_UNKNOWN)))
+    }
+
     fn plan(&mut self, work: &LaunchWork, pace: f64, allowance: f64) -> ExaminationPlan {
         let time = pace * work.items as f64;
         let wall = time / work.threads.max(1) as f64;
@@ -717,7 +729,7 @@ impl Examination {
             self.is_long = wall / 256.0 >= LONG_SLICE;
             let slice = if self.ratio.is_some() { (wall / 256.0).clamp(SLICE, MAX_SLICE) } else { SLICE };
             let group_time = time / work.groups.max(1) as f64;
-            let plan = SlicePlan::new(work.groups, group_time, slice, self.ratio, self.worst());
+            let plan = SlicePlan::new(work.groups, group_time, slice, self.expected_ratio(), self.worst());
             let (loss, limit) = (plan.slice_loss(), (LAUNCH_SHARE * wall).min(allowance));
             if work.groups >= 2 * plan.groups && loss <= LAUNCH_SHARE * wall {
                 self.unsliced = 0;
@@ -732,13 +744,18 @@ impl Examination {
         }
         // Whole launches: a batch of the incumbent, then one of the candidate.
         let launches = self.batch_size(time);
-        let ratio = self.ratio.map_or(self.worst(), |ratio| ratio + 0.05);
+        let ratio = self.expected_ratio().map_or(self.worst(), |ratio| ratio + 0.05);
         let loss = (ratio - 1.0).max(0.0) * time;
         let is_turn = self.batch.incumbent.is_some();
-        let needed = if is_turn && self.batch.launches > 0 { loss } else { loss * f64::from(launches) };
+        let has_begun = is_turn && !self.batch.times.is_empty();
+        let needed = if has_begun { loss } else { loss * f64::from(launches) };
         if allowance < needed || allowance <= 0.0 {
-            // The batch begins again when the budget pays it.
-            self.batch = Batch::default();
+            // The batch begins again when the budget pays it, also where its launches were slower than expected.
+            let batch = std::mem::take(&mut self.batch);
+            if let Some(incumbent) = batch.incumbent.filter(|_| has_begun) {
+                let ratio = batch.pace(launches) / incumbent.max(f64::MIN_POSITIVE);
+                self.ratio = Some(self.ratio.map_or(ratio, |expected| expected.max(ratio)));
+            }
             return ExaminationPlan::Incumbent;
         }
         if is_turn { ExaminationPlan::Candidate { loss } } else { ExaminationPlan::Incumbent }
@@ -759,18 +776,13 @@ impl Examination {
             return;
         }
         let size = self.batch_size(pace.unwrap_or(0.0) * items);
-        let batch = &mut self.batch;
-        batch.launches += 1;
-        if batch.launches > 1 || size == 1 {
-            batch.times.push([time, items]);
-        }
-        if batch.launches < size {
+        self.batch.times.push([time, items]);
+        if self.batch.times.len() < size as usize {
             return;
         }
-        let own = undisturbed_pace(&batch.times);
-        let incumbent = batch.incumbent;
-        self.batch = Batch::default();
-        match incumbent {
+        let batch = std::mem::take(&mut self.batch);
+        let own = batch.pace(size);
+        match batch.incumbent {
             None => self.batch.incumbent = Some(own),
             Some(incumbent) => {
                 self.launches.add(incumbent, own);
