@@ -1,4 +1,5 @@
 // Creates the kernels of a program. With `launch` it launches them, too. With `many` the program has more kernels, which are not launched.
+// With `large` it launches one of many on so many work-items that code pays which takes long to compile.
 #include "check.h"
 
 #define LITTLE(NUMBER) "kernel void little" #NUMBER "(global float *a) { a[get_global_id(0)] += " #NUMBER "; }\n"
@@ -22,6 +23,13 @@ static const char *few =
     "  barrier(CLK_LOCAL_MEM_FENCE);\n"
     "  a[at] = tile[y][x] + tile[y ^ 1][x];\n"
     "}\n";
+#define TEN(TEXT) TEXT TEXT TEXT TEXT TEXT TEXT TEXT TEXT TEXT TEXT
+static const char *large =
+    LITTLE(0) LITTLE(1) LITTLE(2) LITTLE(3) LITTLE(4) LITTLE(5) LITTLE(6) LITTLE(7)
+    "kernel void chain(global float *a) {\n"
+    "  float x = a[get_global_id(0)];\n" TEN(TEN("  x = x * x + 0.5f; x = x * x - 0.5f; x = x * x + 0.25f; x = x * x - 0.75f;\n"))
+    "  a[get_global_id(0)] = x;\n"
+    "}\n";
 static const char *many = LITTLE(0) LITTLE(1) LITTLE(2) LITTLE(3) LITTLE(4) LITTLE(5) LITTLE(6) LITTLE(7) LITTLE(8);
 
 enum { WIDTH = 64 };
@@ -36,7 +44,8 @@ static void launch(struct setting s, cl_kernel kernel, cl_mem memory, size_t sid
 int main(int count, char **arguments) {
   EXPECT(count == 2);
   struct setting s = start(0);
-  cl_program program = build(s, strcmp(arguments[1], "many") ? few : many, "");
+  const char *source = strcmp(arguments[1], "many") ? strcmp(arguments[1], "large") ? few : large : many;
+  cl_program program = build(s, source, "");
   cl_kernel kernels[9];
   cl_uint created;
   CHECK(clCreateKernelsInProgram(program, 9, kernels, &created));
@@ -56,6 +65,18 @@ int main(int count, char **arguments) {
         int corner = y / 16 * 16 * WIDTH + x / 16 * 16, row = y % 16, column = x % 16;
         EXPECT(data[y * WIDTH + x] == 2 * (corner + column * WIDTH + row) + 2 * (corner + column * WIDTH + (row ^ 1)));
       }
+    CHECK(clReleaseMemObject(memory));
+  }
+  if (!strcmp(arguments[1], "large")) {
+    size_t all = 1 << 18;
+    cl_int error;
+    cl_mem memory = clCreateBuffer(s.context, 0, all * sizeof(float), NULL, &error);
+    CHECK(error);
+    float zero = 0;
+    CHECK(clEnqueueFillBuffer(s.queue, memory, &zero, sizeof zero, 0, all * sizeof zero, 0, NULL, NULL));
+    CHECK(clSetKernelArg(kernels[8], 0, sizeof memory, &memory));
+    CHECK(clEnqueueNDRangeKernel(s.queue, kernels[8], 1, NULL, &all, NULL, 0, NULL, NULL));
+    CHECK(clFinish(s.queue));
     CHECK(clReleaseMemObject(memory));
   }
   for (cl_uint k = 0; k < created; k++) CHECK(clReleaseKernel(kernels[k]));

@@ -20,7 +20,7 @@ use heddle_ir::Function;
 use heddle_ir::types::MAX_DEFAULT_LANES;
 use heddle_llvm::catch_fatal_errors;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Estimated time of another code, relative to the default one, from which on the default one stays: estimates are this inexact.
 const CLEARLY_LESS: f64 = 0.95;
@@ -161,39 +161,71 @@ impl PreparedKernel {
         is_uniform: bool,
         items: Option<u64>,
     ) -> CodeVariant {
-        self.choose_variant(base, local, is_uniform, items, true).unwrap_or(base)
+        if self.has_one_code() {
+            return base;
+        }
+        if let Some(chosen) = self.known_choice(base, local, is_uniform) {
+            return chosen;
+        }
+        let _estimating = self.choices().estimating.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(chosen) = self.known_choice(base, local, is_uniform) {
+            return chosen;
+        }
+        let Some(estimates) = self.estimates_for_choice(base, local, is_uniform, true) else { return base };
+        let chosen = self.best_of(&estimates, items).unwrap_or(base);
+        let name = &self.info().name;
+        self.watch(&format_args!(
+            "kernel {name}: estimated cycles for a work-item: {estimates}; chosen: {chosen}\n"
+        ));
+        let estimates = Arc::new(estimates);
+        let choice = CodeChoice { base, local, is_uniform, chosen, estimates };
+        self.choice_state().choices.push(choice);
+        chosen
     }
 
-    /// Code for usual launches, if all estimates that choose it are known.
-    pub(crate) fn known_usual_variant(&self) -> Option<CodeVariant> {
+    /// Code that usual launches would choose, without choosing it for them; none if an estimate is not known and must not be made.
+    pub(crate) fn foreseen_variant(&self, may_estimate: bool) -> Option<CodeVariant> {
         let (usual, local) = self.usual_launch();
-        self.choose_variant(usual, local, true, None, false)
+        if self.has_one_code() {
+            return Some(usual);
+        }
+        if let Some(chosen) = self.known_choice(usual, local, true) {
+            return Some(chosen);
+        }
+        let _estimating = self.choices().estimating.lock().unwrap_or_else(PoisonError::into_inner);
+        let estimates = self.estimates_for_choice(usual, local, true, may_estimate)?;
+        Some(self.best_of(&estimates, None).unwrap_or(usual))
     }
 
-    /// Chooses the code for launches of a variant; none if an estimate is not known and must not be made.
-    fn choose_variant(
+    /// True if there is nothing to choose.
+    fn has_one_code(&self) -> bool {
+        self.options().lanes.is_some() || self.info().observes_brush
+    }
+
+    fn choice_state(&self) -> MutexGuard<'_, ChoiceState> {
+        self.choices().state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn known_choice(&self, base: CodeVariant, local: [u32; 3], is_uniform: bool) -> Option<CodeVariant> {
+        let is_same = |it: &&CodeChoice| it.base == base && it.local == local && it.is_uniform == is_uniform;
+        self.choice_state().choices.iter().find(is_same).map(|it| it.chosen)
+    }
+
+    fn best_of(&self, estimates: &CodeEstimates, items: Option<u64>) -> Option<CodeVariant> {
+        let forced = environment::forced_code().and_then(|number| estimates.variants.get(number));
+        forced.map(|(variant, _)| *variant).or_else(|| estimates.best(items, |it| self.is_compiled(it)))
+    }
+
+    /// Estimates of the codes for launches of a variant; none if one is not known and must not be made. One thread at a time makes them.
+    fn estimates_for_choice(
         &self,
         base: CodeVariant,
         local: [u32; 3],
         is_uniform: bool,
-        items: Option<u64>,
         may_estimate: bool,
-    ) -> Option<CodeVariant> {
-        if self.options().lanes.is_some() || self.info().observes_brush {
-            return Some(base);
-        }
-        let lock = || self.choices().state.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |it: &&CodeChoice| it.base == base && it.local == local && it.is_uniform == is_uniform;
-        let known = || lock().choices.iter().find(is_same).map(|it| it.chosen);
-        if let Some(chosen) = known() {
-            return Some(chosen);
-        }
-        let _estimating = self.choices().estimating.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(chosen) = known() {
-            return Some(chosen);
-        }
+    ) -> Option<CodeEstimates> {
         let variants = self.variants_of(base, local, is_uniform);
-        let known = lock().known.clone();
+        let known = self.choice_state().known.clone();
         let mut known = known.unwrap_or_else(|| parse_estimates(&self.kept_estimates().unwrap_or_default()));
         let is_known =
             |known: &KnownEstimates, it: &CodeVariant| known.iter().any(|(key, _)| *key == it.key());
@@ -203,32 +235,21 @@ impl PreparedKernel {
             return None;
         }
         known.extend(self.estimates_of(missing));
+        if is_new {
+            self.keep_estimates(&print_estimates(&known));
+        }
         let of = |variant: CodeVariant| {
             let found = known.iter().find(|(key, _)| *key == variant.key());
             (variant, found.and_then(|(_, estimate)| *estimate))
         };
         let estimates = CodeEstimates { variants: variants.into_iter().map(of).collect() };
-        let forced = environment::forced_code().and_then(|number| estimates.variants.get(number));
-        let chosen = forced
-            .map(|(variant, _)| *variant)
-            .or_else(|| estimates.best(items, |it| self.is_compiled(it)))
-            .unwrap_or(base);
-        if is_new {
-            self.keep_estimates(&print_estimates(&known));
-            let name = &self.info().name;
-            self.watch(&format_args!(
-                "kernel {name}: estimated cycles for a work-item: {estimates}; chosen: {chosen}\n"
-            ));
-        }
-        let mut state = lock();
-        state.known = Some(known);
-        state.choices.push(CodeChoice { base, local, is_uniform, chosen, estimates: Arc::new(estimates) });
-        Some(chosen)
+        self.choice_state().known = Some(known);
+        Some(estimates)
     }
 
     /// Estimates that a variant was chosen by.
     pub(crate) fn estimates_for(&self, chosen: &CodeVariant, local: [u32; 3]) -> Option<Arc<CodeEstimates>> {
-        let state = self.choices().state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.choice_state();
         let of = state.choices.iter().find(|it| it.chosen == *chosen && it.local == local);
         of.or_else(|| state.choices.iter().find(|it| it.chosen == *chosen))
             .map(|it| Arc::clone(&it.estimates))

@@ -137,6 +137,15 @@ struct KernelCodes {
     compiling: FxHashSet<CodeKey>,
     /// Code that is compiled ahead, or is about to be, until a launch uses it.
     ahead: FxHashSet<CodeKey>,
+    /// Code that is compiled for a report only: without the report it would not be there.
+    reported: FxHashSet<CodeKey>,
+}
+
+impl KernelCodes {
+    /// Code that is compiled, but not for a report only.
+    fn find(&self, key: &CodeKey) -> Option<&Arc<GroupCode>> {
+        self.ready.get(key).filter(|_| !self.reported.contains(key))
+    }
 }
 
 /// Programs whose launches are reported at the end of the process.
@@ -303,10 +312,11 @@ impl KernelModule {
         Some(self.numbered(self.kernels().iter().position(|kernel| kernel.name == name)?))
     }
 
-    /// Compiles all kernels for usual launches. Returns the warnings of each, a line each, or why it has no code.
-    pub fn compile_all(&self) -> Vec<Result<String, BuildError>> {
+    /// Compiles all kernels for usual launches, for a report: launches choose their code as if it were not compiled. Returns the warnings
+    /// of each kernel, a line each, or why it has no code.
+    pub fn compile_for_report(&self) -> Vec<Result<String, BuildError>> {
         let kernels = (0..self.kernels().len()).map(|number| self.numbered(number));
-        kernels.map(|kernel| kernel.compile_usual().map(|code| code.warnings.clone())).collect()
+        kernels.map(|kernel| kernel.compile_for_report().map(|code| code.warnings.clone())).collect()
     }
 }
 
@@ -456,17 +466,18 @@ impl PreparedKernel {
     /// True if the code for some launches is compiled, or is being compiled ahead.
     pub(crate) fn is_compiled(&self, variant: &CodeVariant) -> bool {
         let (codes, key) = (self.program.codes(), (self.number, *variant));
-        codes.ready.contains_key(&key) || codes.ahead.contains(&key)
+        codes.find(&key).is_some() || codes.ahead.contains(&key)
     }
 
     /// The code for some launches, if it was compiled before.
     pub(crate) fn code_if_ready(&self, variant: CodeVariant) -> Option<Arc<GroupCode>> {
-        self.program.codes().ready.get(&(self.number, variant)).map(Arc::clone)
+        self.program.codes().find(&(self.number, variant)).map(Arc::clone)
     }
 
     /// The code for some launches, compiled at the first of them. Waits for a thread that compiles it already.
     pub(crate) fn code(&self, variant: CodeVariant) -> Result<Arc<GroupCode>, BuildError> {
         let mut codes = self.program.codes();
+        codes.reported.remove(&(self.number, variant));
         let was_ahead = !codes.ahead.is_empty() && codes.ahead.remove(&(self.number, variant));
         if was_ahead {
             drop(codes);
@@ -511,6 +522,16 @@ impl PreparedKernel {
         self.second_form().map_or(Ok(()), |kernel| kernel.compile_usual().map(drop))
     }
 
+    /// Compiles the code of usual launches, unless it is compiled already, without a consequence for launches.
+    fn compile_for_report(&self) -> Result<Arc<GroupCode>, BuildError> {
+        let variant = self.foreseen_variant(true).unwrap_or_else(|| self.usual_launch().0);
+        let mut codes = self.program.codes();
+        if !codes.ready.contains_key(&(self.number, variant)) {
+            codes.reported.insert((self.number, variant));
+        }
+        self.code_of(variant, codes)
+    }
+
     /// Compiles the code of usual launches.
     pub(crate) fn compile_usual(&self) -> Result<Arc<GroupCode>, BuildError> {
         let (usual, local) = self.usual_launch();
@@ -533,6 +554,7 @@ impl PreparedKernel {
             return false;
         }
         let mut codes = self.program.codes();
+        codes.reported.remove(&(self.number, variant));
         codes.ahead.insert((self.number, variant));
         // A launch reports why there is no code.
         let _ = self.code_of(variant, codes);
@@ -544,17 +566,27 @@ impl PreparedKernel {
         WeakKernel { program: Arc::downgrade(&self.program.inner), number: self.number }
     }
 
-    /// Loads the code of usual launches if the cache has it; false if it has not.
+    /// Loads the code of usual launches if the cache has it, and chooses it for them; false if it has not.
     pub(crate) fn load_usual(&self) -> bool {
-        let Some(variant) = self.known_usual_variant() else { return false };
-        if self.code_if_ready(variant).is_some() {
-            return true;
+        let Some(variant) = self.foreseen_variant(false) else { return false };
+        let is_reported = {
+            let (codes, key) = (self.program.codes(), (self.number, variant));
+            if codes.find(&key).is_some() {
+                return true;
+            }
+            codes.reported.contains(&key)
+        };
+        // The cache has it because of the report.
+        if is_reported {
+            return false;
         }
         let (making, options) = (self.program.inner.making.clone(), *self.options());
         let _busy = crate::exit::busy();
         let Ok(Some(mut code)) = self.compiled(variant, options, making, true).0 else { return false };
         code.selection = self.selection(&code);
         self.program.codes().ready.entry((self.number, variant)).or_insert_with(|| Arc::new(code));
+        let (usual, local) = self.usual_launch();
+        self.chosen_variant(usual, local, true, None);
         true
     }
 

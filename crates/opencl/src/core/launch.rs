@@ -123,7 +123,7 @@ impl ClExecutable {
         let kept = KernelCache::of_user(bitcode);
         let watch = environment::watch();
         // Reports come in the order of kernels.
-        let compiles_all = wants_remarks || watch.is_some();
+        let has_report = wants_remarks || watch.is_some();
         let program = runtime::KernelModule::making(
             module,
             &environment::options(),
@@ -134,8 +134,8 @@ impl ClExecutable {
         for (name, reason) in &refused {
             warnings.push_str(&format!("warning: the kernel `{name}` cannot be launched: {reason}\n"));
         }
-        if compiles_all {
-            for (kernel, compiled) in program.kernels().iter().zip(program.compile_all()) {
+        if has_report {
+            for (kernel, compiled) in program.kernels().iter().zip(program.compile_for_report()) {
                 // A kernel without code is refused by its launches.
                 let cost = compiled.unwrap_or_else(|reason| {
                     let reason = reason.diagnostic(program.module());

@@ -44,6 +44,32 @@ fn kernels_of_small_programs_are_compiled_before_their_launch() {
 }
 
 #[test]
+fn reports_do_not_change_what_launches_choose() {
+    let program = compile("prepared.c").display().to_string();
+    let entries_with = |name: &str, mode: &str, variables: &[(&str, &str)]| {
+        let folder = scratch().join(name);
+        let mut command = command(&program, &[mode]);
+        command
+            .envs([("HEDDLE_CACHE", ""), ("HEDDLE_THREADS", "1"), ("HEDDLE_TRIALS", "off")])
+            .envs(variables.iter().copied())
+            .env("HEDDLE_CACHE_DIR", &folder);
+        let output = command.output().expect("it starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        entries(&folder).into_keys().filter_map(|path| path.file_name().map(ToOwned::to_owned)).collect()
+    };
+    let names = ["cache-of-no-report", "cache-of-a-report", "cache-of-remarks"];
+    names.iter().for_each(|name| _ = std::fs::remove_dir_all(scratch().join(name)));
+    let plain: Vec<_> = entries_with(names[0], "large", &[]);
+    assert_eq!(plain.len(), 2, "the module and the code of the launch: {plain:?}");
+    for (name, variable) in [(names[1], "HEDDLE_REPORT"), (names[2], "HEDDLE_REMARKS")] {
+        let found: Vec<_> = entries_with(name, "large", &[(variable, "1")]);
+        assert!(plain.iter().all(|it| found.contains(it)), "{variable}: {plain:?} {found:?}");
+    }
+    // A process that finds the code of the launch, but none of usual launches, makes no other one.
+    assert_eq!(entries_with(names[0], "large", &[]), plain);
+}
+
+#[test]
 fn kernels_are_kept_for_other_processes() {
     // Six programs at once, each of the same two kernels.
     let program = compile("cached.c").display().to_string();
