@@ -100,6 +100,9 @@ driver! {
     fn cuCtxGetStreamPriorityRange(least: *mut i32, greatest: *mut i32);
     fn cuGetProcAddress_v2(name: *const c_char, place: *mut Ptr, version: i32, flags: u64, status: *mut i32);
     fn cuModuleLoadData(module: *mut DriverHandle, image: *const c_void);
+    fn cuModuleLoadDataEx(
+        module: *mut DriverHandle, image: *const c_void, count: u32, options: *const u32, values: *mut Ptr,
+    );
     fn cuModuleUnload(module: DriverHandle);
     fn cuModuleGetFunction(function: *mut DriverHandle, module: DriverHandle, name: *const c_char);
     fn cuModuleGetGlobal_v2(start: *mut Ptr, bytes: *mut usize, module: DriverHandle, name: *const c_char);

@@ -1,9 +1,10 @@
 //! Registry of the program's device code images, with their kernels and variables.
 //!
-//! An image is loaded on first use, by the thread that needs it.
+//! An image is loaded on first use, by the thread that needs it. Those of programs with few kernels are loaded when the context is made: the
+//! driver compiles their kernels meanwhile.
 
 use crate::driver::{self, DriverHandle, Ptr};
-use crate::errors::{CudartError, CudartResult, INVALID_FUNCTION, INVALID_SYMBOL, done};
+use crate::errors::{CudartError, CudartResult, INVALID_FUNCTION, INVALID_SYMBOL, SUCCESS, done};
 use crate::state::ready;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::ffi::{CString, c_void};
@@ -101,6 +102,36 @@ impl ProgramRegistry {
         image.module = Some(module);
         Ok(module)
     }
+
+    /// Loads an image that may never be used: an error is that of its first use, which loads it again.
+    fn load_silently(&mut self, number: usize) {
+        const ERROR_LOG: u32 = 5;
+        const ERROR_LOG_BYTES: u32 = 6;
+        let Some(image) = self.images.get_mut(number) else { return };
+        if image.address == 0 || image.module.is_some() {
+            return;
+        }
+        // With a log the driver writes no messages.
+        let mut log = [0u8; 256];
+        let (mut module, options) = (0, [ERROR_LOG, ERROR_LOG_BYTES]);
+        let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(log.len())];
+        let start = std::ptr::with_exposed_provenance::<c_void>(image.address);
+        // SAFETY: the program has registered it as an image; there are two options with their values, and the log has so many bytes.
+        let code = unsafe {
+            driver::cuModuleLoadDataEx(&mut module, start, 2, options.as_ptr(), values.as_mut_ptr())
+        };
+        image.module = (code == SUCCESS).then_some(module);
+    }
+}
+
+/// Loads all images, if the program has few kernels.
+pub fn load_few() {
+    /// Number of kernels up to which the driver compiles those of a module before their launch.
+    const FEW: usize = 8;
+    let mut registry = registry();
+    if registry.kernels.len() <= FEW {
+        (0..registry.images.len()).for_each(|number| registry.load_silently(number));
+    }
 }
 
 /// The kernel that the program calls by a function. What is none is taken for a handle.
@@ -144,11 +175,11 @@ pub fn variable(host: usize) -> CudartResult<(Ptr, usize)> {
 
 /// Tells the program where its managed variables are.
 pub fn place_managed(image: usize) -> CudartResult<()> {
-    let mut registry = registry();
-    if !registry.managed.iter().any(|managed| managed.image == image) {
+    if !registry().managed.iter().any(|managed| managed.image == image) {
         return Ok(());
     }
     ready()?;
+    let mut registry = registry();
     let module = registry.module(image, INVALID_SYMBOL)?;
     for managed in registry.managed.iter().filter(|managed| managed.image == image) {
         let (mut start, mut bytes) = (std::ptr::null_mut(), 0);

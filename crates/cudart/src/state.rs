@@ -5,7 +5,7 @@ use crate::errors::{CudartCode, CudartError, CudartResult, NOT_READY, SUCCESS, U
 use std::cell::{Cell, RefCell};
 use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
 
 /// Three sizes, as C++ passes them.
 #[repr(C)]
@@ -96,7 +96,10 @@ pub fn ready() -> CudartResult<()> {
         }
     });
     // SAFETY: it takes no pointer.
-    primary.map_err(CudartError).and_then(|primary| done(unsafe { driver::cuCtxSetCurrent(primary) }))
+    primary.map_err(CudartError).and_then(|primary| done(unsafe { driver::cuCtxSetCurrent(primary) }))?;
+    static LOADED: Once = Once::new();
+    LOADED.call_once(crate::program::load_few);
+    Ok(())
 }
 
 /// Tells once that an entry is called that the runtime does not have, if `HEDDLE_REPORT=1` asks for that.

@@ -196,7 +196,7 @@ entries! {
     }
 
     fn cuModuleGetLoadingMode(mode: CudaOutput<u32>) {
-        // Kernels are compiled when they are launched.
+        // Kernels of large modules are compiled when they are launched.
         context::ensure_initialized()?;
         mode.write(2)
     }

@@ -1,4 +1,5 @@
-//! Modules: PTX is parsed, checked and lowered at load time, and compiled per kernel at launch time.
+//! Modules: PTX is parsed, checked and lowered at load time. Kernels of small modules are compiled from then on, and at the latest when the
+//! program gets their functions; others at their launch.
 
 use crate::attributes::FunctionAttribute;
 use crate::core::error::{CudaError, CudaResult, ensure, say};
@@ -229,6 +230,9 @@ impl CudaModule {
                 Some(made.map_err(|reason| wrong(CUDA_ERROR_INVALID_PTX, reason.to_string()))?)
             }
         };
+        if let Some(program) = &program {
+            program.compile_ahead(environment::threads());
+        }
         let placed = |name: &String| program.as_ref()?.global(name);
         let variables: Vec<usize> = names
             .iter()
@@ -306,7 +310,7 @@ impl CudaModule {
             Arc::new(CudaFunction {
                 handle,
                 module: Arc::clone(self),
-                kernel,
+                kernel: kernel.clone(),
                 number,
                 name: c_name,
                 most_dynamic: AtomicI32::new(MOST_SHARED_UNASKED as i32),
@@ -315,6 +319,8 @@ impl CudaModule {
         };
         let (handle, _) = FUNCTIONS.publish_with(function);
         *slot = Some(handle);
+        drop(functions);
+        kernel.compile_before_launch(environment::threads());
         Ok(handle)
     }
 

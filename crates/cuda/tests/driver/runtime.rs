@@ -20,6 +20,14 @@ fn a_program_in_cuda_cpp_works() {
 }
 
 #[test]
+fn kernels_of_small_programs_are_compiled_when_there_is_a_context() {
+    let cache = scratch().join("cache-of-a-context");
+    let _ = std::fs::remove_dir_all(&cache);
+    let variables = [("HEDDLE_CACHE_DIR", &*cache.display().to_string()), ("HEDDLE_THREADS", "2")];
+    passes(&compile("prepared", "default"), &[&cache.join("objects")], &variables);
+}
+
+#[test]
 fn device_code_is_found_however_it_is_packed() {
     for mode in ["none", "speed", "balance", "size"] {
         passes(&compile("runtime_api", mode), &[], &[]);
