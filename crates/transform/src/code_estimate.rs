@@ -25,7 +25,8 @@ use crate::timing::{
     time_of, widest_vector,
 };
 use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree, underlying_object};
-use heddle_ir::{Block, Function, Inst, Module, Op, Scalar, Space, Type, Value};
+use heddle_ir::ops::Effect;
+use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Space, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
@@ -34,7 +35,7 @@ const WINDOW: f64 = 256.0;
 /// Time of a plain operation on one register, in tenths of a cycle.
 const OPERATION: f64 = 5.0;
 /// Time of the loop over brushes, of addresses and of the group, in tenths of a cycle for a brush.
-const BRUSH_OVERHEAD: f64 = 40.0;
+const BRUSH_OVERHEAD: f64 = 25.0;
 /// Time of spilling and reloading a register, in tenths of a cycle.
 const SPILL: f64 = 15.0;
 /// Latency of a load beyond that of the first-level cache, where loads lead from one to the next.
@@ -253,7 +254,7 @@ impl<'a> CodeEstimate<'a> {
         const USUAL: f64 = 0.5;
         let is_far = |address: Value| {
             let space = self.func.value_type(address).scalar();
-            space == Scalar::Ptr(Space::Global) && self.is_computed(address)
+            space == Scalar::Ptr(Space::Global) && self.has_far_lanes(address, blocks)
         };
         let is_apart = |&(block, inst): &(Block, Inst)| {
             let data = self.func.inst(inst);
@@ -270,27 +271,55 @@ impl<'a> CodeEstimate<'a> {
         apart.iter().map(|&(block, inst)| f64::from(self.time_of(inst).busy) * excess * count(block)).sum()
     }
 
-    /// True if no lane loads a part of an address, or what an iteration adds to it; where its rows begin may be loaded.
-    fn is_computed(&self, address: Value) -> bool {
+    /// True if lanes walk along rows: their addresses are a number that is not known apart, or a line of the cache and more, as by a
+    /// multiplication of their indices. No lane loads a part of an address: what it loads is spread over the sets of the cache.
+    fn has_far_lanes(&self, address: Value, blocks: &[Block]) -> bool {
         /// Values that are looked at, at most.
         const BUDGET: usize = 64;
-        let (mut next, mut seen) = (vec![address], FxHashSet::default());
-        while let Some(value) = next.pop().filter(|_| seen.len() < BUDGET) {
-            let Some(inst) = self.func.def_inst(value).filter(|_| seen.insert(value)) else { continue };
+        /// Bytes of a line.
+        const LINE: i64 = 64;
+        let is_varying = |value: Value| match self.func.def_inst(value) {
+            Some(inst) => self.func.value_type(value).is_vector() && self.func.inst(inst).op != Op::Splat,
+            None => self.func.constant(value).is_some_and(|it| it.splat_bits().is_none()),
+        };
+        let (mut next, mut seen) = (vec![(address, 1i64)], FxHashSet::default());
+        let (mut is_far, mut moves) = (false, false);
+        while let Some((value, scale)) = next.pop().filter(|_| seen.len() < BUDGET) {
+            let Some(inst) = self.func.def_inst(value) else {
+                is_far |= scale >= LINE && is_varying(value);
+                continue;
+            };
+            if !seen.insert(value) {
+                continue;
+            }
             let data = self.func.inst(inst);
+            let number =
+                || data.args.get(1).and_then(|&by| self.func.constant(by)).and_then(Constant::splat_bits);
+            let is_vector = self.func.value_type(value).is_vector();
+            moves |=
+                data.op == Op::Phi && self.func.layout.block_of(inst).is_some_and(|it| blocks.contains(&it));
             match data.op {
                 Op::Gather | Op::MaskedLoad => return false,
-                Op::Load if self.func.value_type(value).is_vector() => return false,
+                Op::Load if is_vector => return false,
                 Op::Load | Op::Call => {}
-                Op::Phi => {
-                    let cycle = self.func.layout.block_of(inst).and_then(|it| self.cycles.headed_by(it));
-                    let is_passed_on = |from: Block| cycle.is_none_or(|it| self.cycles.contains(it, from));
-                    next.extend(data.incoming().filter(|it| is_passed_on(it.0)).map(|it| it.1));
+                Op::Mul | Op::Shl => {
+                    let factor = match (data.op, number().and_then(|it| i64::try_from(it).ok())) {
+                        (Op::Shl, Some(by)) => u32::try_from(by).ok().and_then(|by| 1i64.checked_shl(by)),
+                        (Op::Mul, by) => by,
+                        _ => None,
+                    };
+                    match factor.and_then(|factor| scale.checked_mul(factor)) {
+                        Some(scale) => next.push((data.args[0], scale)),
+                        None => {
+                            is_far |= data.args.iter().any(|&it| is_varying(it));
+                            next.extend(data.args.iter().map(|&it| (it, scale)));
+                        }
+                    }
                 }
-                _ => next.extend(&data.args),
+                _ => next.extend(data.args.iter().map(|&it| (it, scale))),
             }
         }
-        true
+        is_far && moves
     }
 
     fn unfrozen(&self, mut value: Value) -> Value {
@@ -317,7 +346,11 @@ impl<'a> CodeEstimate<'a> {
         let data = self.func.inst(inst);
         let results = self.func.results(inst).iter().chain(&data.args);
         if data.op != Op::Call && !results.into_iter().any(|&value| self.func.value_type(value).is_vector()) {
-            return scalar_time(self.func, inst, self.target);
+            let time = scalar_time(self.func, inst, self.target);
+            // They are part of addresses, or nothing in machine code.
+            let is_folded = matches!(data.op, Op::Zext | Op::Trunc | Op::Freeze | Op::PtrAdd);
+            let busy = if is_folded || self.is_moved(inst) { 0 } else { time.busy };
+            return OpTime { busy, ..time };
         }
         let time = time_of(self.func, inst, self.calls, self.target).unwrap_or(unknown);
         if let Some(registers) = self.indexed_registers(inst) {
@@ -338,6 +371,29 @@ impl<'a> CodeEstimate<'a> {
         let (direction, lanes) = (AccessDirection::of(data.op), u32::from(ty.lanes().unwrap_or(1)));
         let busy = self.target.contiguous_cost(direction, AccessLanes::Masked, lanes, ty.bytes() * 8 / lanes);
         OpTime { busy: busy.max(time.busy), ..time }
+    }
+
+    /// True if LLVM moves an instruction before the innermost loop around it: nothing that it is computed from changes there.
+    fn is_moved(&self, inst: Inst) -> bool {
+        /// Values that are looked at, at most.
+        const BUDGET: usize = 32;
+        let block = self.func.layout.block_of(inst);
+        let Some(cycle) = block.and_then(|block| self.cycles.innermost(block)) else { return false };
+        let (mut next, mut seen) = (vec![inst], 0);
+        while let Some(inst) = next.pop() {
+            let is_inside = self.func.layout.block_of(inst).is_some_and(|it| self.cycles.contains(cycle, it));
+            if !is_inside {
+                continue;
+            }
+            seen += 1;
+            let data = self.func.inst(inst);
+            let is_pure = data.op != Op::Phi && data.op.info().effect == Effect::Pure;
+            if seen > BUDGET || !is_pure {
+                return false;
+            }
+            next.extend(data.args.iter().filter_map(|&it| self.func.def_inst(it)));
+        }
+        true
     }
 
     /// Registers of a vector of which an instruction takes a lane by a number that is not constant: all of them are stored, and the lane is
@@ -448,14 +504,61 @@ block2:
         assert!(counted(64, 1000) < 0.35 * counted(16, 1000));
     }
 
-    /// A loop in which each lane loads from an index that the next iteration has from this one.
-    fn pursuit(next: &str) -> f64 {
+    /// A loop that computes a number in each iteration.
+    fn repeated(number: &str) -> f64 {
+        kernel(
+            1,
+            &format!(
+                "\
+block0:
+  v20 = load i64, v0
+  br block1
+block1:
+  v1 = phi i64 [block0: 0], [block1: v9]
+  v2 = {number}
+  v3 = mul v2, v2
+  v4 = mul v3, v3
+  v5 = ptradd v0, v4
+  store v1, v5
+  v9 = add v1, 1
+  v10 = icmp ult v9, v20
+  br v10, block1, block2
+block2:
+  ret"
+            ),
+        )
+    }
+
+    #[test]
+    fn scalars_that_a_loop_does_not_change_are_computed_before_it() {
+        assert!(repeated("mul v20, v20") < 0.5 * repeated("mul v1, v20"));
+    }
+
+    #[test]
+    fn parts_of_addresses_take_no_time() {
+        let chain = |op: &str| {
+            let text: String = (0..20).map(|at| format!("  v{} = {op}\n", 10 + at)).collect();
+            kernel(
+                1,
+                &format!("block0:\n  v1 = load i32, v0\n  v2 = load i64, v0\n{text}  store v1, v0\n  ret"),
+            )
+        };
+        assert!(chain("zext i64, v1") < 0.7 * chain("add v1, 1"));
+        assert!(chain("ptradd v0, v2") < 0.7 * chain("add v1, 1"));
+    }
+
+    /// A loop in which each lane begins with a number, and loads from an index that the next iteration has from this one.
+    fn pursuit(start: &str, next: &str) -> f64 {
+        let lanes: Vec<String> = (0..64).map(|lane| lane.to_string()).collect();
+        let start = start.replace("LANES", &format!("<{}>", lanes.join(", ")));
         kernel(
             64,
             &format!(
                 "\
 block0:
-  v1 = load <64 x i64>, v0
+  v20 = load i64, v0
+  v21 = splat <64 x i64>, v20
+  v1 = {start}
   v2 = splat <64 x ptr(global)>, v0
   br block1
 block1:
@@ -478,9 +581,13 @@ block2:
     }
 
     #[test]
-    fn rows_evict_one_another_and_searches_do_not() {
-        let rows = pursuit("v16 = select splat true, v14, v15");
-        assert!(rows > 1.3 * pursuit("v16 = select v18, v14, v15"));
+    fn rows_evict_one_another_and_other_accesses_do_not() {
+        let ahead = "v16 = select splat true, v14, v15";
+        let rows = pursuit("mul v21, LANES", ahead);
+        assert!(rows > 1.3 * pursuit("mul v21, LANES", "v16 = select v18, v14, v15"), "searches");
+        assert!(rows > 1.3 * pursuit("mul <64 x i64> LANES, splat 4", ahead), "neighbours");
+        assert!(rows < 1.1 * pursuit("mul <64 x i64> LANES, splat 256", ahead), "rows of 256 bytes");
+        assert!(rows > 1.3 * pursuit("load <64 x i64>, v0", ahead), "rows that lie anywhere");
     }
 
     /// A loop over lanes that stores a lane of a vector.

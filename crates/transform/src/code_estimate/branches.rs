@@ -5,6 +5,7 @@ use crate::regular_exits::is_regular_mask;
 use crate::timing::is_mask;
 use heddle_analysis::Cycle;
 use heddle_ir::inst::Detail;
+use heddle_ir::ops::Effect;
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Block, Constant, Inst, Op, Scalar, Space, Value};
 use rustc_hash::FxHashMap;
@@ -17,6 +18,8 @@ const LOOP_ENTRY: f64 = 0.9;
 const EQUAL_DATA: f64 = 0.25;
 /// Probability, for each lane, that a run-time check chooses the slow version: more lanes seldomer lie in one block.
 const SLOW_VERSION: f64 = 0.003;
+/// Probability that the rest of a loop runs whose iterations passes take in strips, and that there is nothing but a rest.
+const STRIP_REST: f64 = 0.05;
 /// Share of mispredictions of a branch that depends on data, and of one that depends on the activity of lanes.
 const MISPREDICTED: [f64; 2] = [0.25, 0.1];
 
@@ -38,7 +41,9 @@ impl CodeEstimate<'_> {
                 }
                 Some(condition) if has_two && !self.is_version_check(block, condition) => {
                     let is_regular = self.is_vote(condition, VOTE_DEPTH) || self.is_lane_check(condition);
-                    match self.is_regular_lane_check(block, condition) {
+                    match self.is_regular_lane_check(block, condition)
+                        || self.is_of_index(condition, COMPUTED_DEPTH)
+                    {
                         true => 0.0,
                         false => count * MISPREDICTED[usize::from(is_regular)],
                     }
@@ -136,6 +141,11 @@ impl CodeEstimate<'_> {
             (Some(condition), _) if self.is_vote(condition, VOTE_DEPTH) || self.is_lane_check(condition) => {
                 GUARD
             }
+            (Some(condition), _)
+                if self.is_version_check(from, condition) && self.is_strip_check(condition) =>
+            {
+                1.0 - STRIP_REST
+            }
             (Some(condition), _) if self.is_version_check(from, condition) => {
                 1.0 - (SLOW_VERSION * self.brush.lanes).min(0.5)
             }
@@ -204,6 +214,19 @@ impl CodeEstimate<'_> {
         }
     }
 
+    /// True if a value is computed from parameters and counters only: neighbours in a launch mostly agree on it.
+    fn is_of_index(&self, value: Value, depth: u32) -> bool {
+        let Some(inst) = self.func.def_inst(value) else { return true };
+        let data = self.func.inst(inst);
+        match data.op {
+            Op::Phi => self.cycles.cycles().any(|cycle| self.induction(cycle, inst).is_some()),
+            op => {
+                let is_pure = op.info().effect == Effect::Pure && op != Op::Call;
+                is_pure && depth > 0 && data.args.iter().all(|&it| self.is_of_index(it, depth - 1))
+            }
+        }
+    }
+
     /// True if a value is computed from memory that kernels write.
     fn depends_on_data(&self, value: Value, depth: u32) -> bool {
         let Some(inst) = self.func.def_inst(value) else { return false };
@@ -246,6 +269,23 @@ impl CodeEstimate<'_> {
                 || frozen.filter(is_freeze).is_some_and(|it| self.is_of_pass(it))
         };
         self.is_of_pass(inst) && is_added() || is_upper_bound && data.args.get(1).is_some_and(is_near_end)
+    }
+
+    /// True if a condition compares the number of a loop's iterations with those in whole strips.
+    fn is_strip_check(&self, condition: Value) -> bool {
+        let conjuncts = self.operands_through(condition, |op| op == Op::And);
+        conjuncts.into_iter().filter_map(|it| self.func.def_inst(it)).any(|inst| {
+            let data = self.func.inst(inst);
+            matches!(data.detail, Detail::IntCompare(IntPredicate::Ne | IntPredicate::Eq))
+                && data.args.first().is_some_and(|&whole| self.is_rounded_down(whole))
+        })
+    }
+
+    /// True if a number is another one without its last bits.
+    fn is_rounded_down(&self, whole: Value) -> bool {
+        let Some(data) = self.func.def_inst(whole).map(|inst| self.func.inst(inst)) else { return false };
+        let mask = data.args.get(1).and_then(|&it| self.func.i64_constant(it));
+        data.op == Op::And && mask.is_some_and(|mask| mask < -1 && mask.unsigned_abs().is_power_of_two())
     }
 
     /// True if passes have made an instruction, as far as locations tell.
@@ -296,6 +336,41 @@ mod tests {
         assert!(checked > guarded);
         // Code without any locations has conditions of the source, too.
         assert!(checked > branch("  v3 = load i32, v0\n  v2 = icmp eq v3, 0"));
+    }
+
+    #[test]
+    fn conditions_on_indices_are_foreseen() {
+        let of_data = branch("  v3 = load i32, v0\n  v2 = icmp eq v3, 0");
+        assert!(branch("  v2 = icmp eq v0, v0") < 0.9 * of_data);
+    }
+
+    /// Forty operations of 64 lanes that a check of passes seldom leads to.
+    fn rare(check: &str) -> f64 {
+        let work: String = (0..40).map(|at| format!("  v{} = fma v1, v1, v1\n", 10 + at)).collect();
+        kernel(
+            64,
+            &format!(
+                "\
+block0:
+  v1 = load <64 x f32>, v0 at file0:1:1
+  v2 = load i64, v0 at file0:1:1
+  v3 = and v2, -16
+  v4 = {check}
+  br v4, block2, block1
+block1:
+{work}  br block2
+block2:
+  ret"
+            ),
+        )
+    }
+
+    #[test]
+    fn more_lanes_do_not_make_the_rest_of_strips_likelier() {
+        let version = rare("icmp ult v3, v2");
+        assert!(rare("icmp ne v3, 0") < 0.7 * version);
+        assert!(rare("icmp eq v3, v2") < 0.7 * version);
+        assert!(rare("icmp ne v2, 0") > 0.9 * version, "not a number of whole strips");
     }
 
     /// A loop of unknown length behind a branch.
