@@ -18,6 +18,7 @@ mod space_queries;
 mod indices;
 mod spirv;
 mod defined_divisions;
+mod disjoint_addends;
 mod debug_names;
 mod native_call;
 mod import;

@@ -1,6 +1,7 @@
 //! In-process clang: compiles OpenCL C to LLVM IR without files or processes, from any thread.
 
 use crate::defined_divisions::define_divisions;
+use crate::disjoint_addends::pair_disjoint_addends;
 use crate::fatal_errors::catch_fatal_errors;
 use crate::image_types::replace_image_types;
 use crate::indices::restore_indices;
@@ -322,6 +323,9 @@ fn finish(module: &LlvmModule, options: &OpenClOptions) -> Result<(), String> {
     }
     simplify(module, level).map_err(|reason| format!("LLVM's passes fail: {reason}"))?;
     resolve_space_queries(module);
+    if level > 0 {
+        pair_disjoint_addends(module);
+    }
     Ok(())
 }
 
