@@ -7,12 +7,10 @@ void deposit(int *lock, int *balance, int amount) {
 
 // output
 // note: @deposit: vectorized for 8 lanes [code-shape]
-//   branches: 1 in the source, 7 in the vector code
-//   instructions: 23 vector, 29 scalar
+//   branches: 1 in the source, 6 in the vector code
+//   instructions: 22 vector, 24 scalar
 //   loads and stores: 0 contiguous, 0 gathered or scattered, 3 scalar
 // note: spin-lock.c:3:10: @deposit: the loop waits by `atomic_rmw` for another lane: lanes advance one block a round [waits]
-// note: spin-lock.c:5:3: @deposit: atomic store runs one lane at a time [lane-by-lane]
-//   help: store it once for all lanes, if the address is the same
 // note: spin-lock.c:3:10: @deposit: atomic operation runs one lane at a time [lane-by-lane]
 //   help: combine the lanes' values and update memory once
 // exit code 0

@@ -229,7 +229,7 @@ impl<'a> AccessPlanner<'a> {
     ) -> Result<Option<AccessPlan>, Diagnostic> {
         let data = self.func.inst(inst);
         Ok(Some(match data.op {
-            Op::Load if self.is_volatile_or_atomic(inst) => AccessPlan::LaneLoop,
+            Op::Load if self.is_volatile_or_atomic(inst) => self.ordered_access(inst, data.args[0]),
             Op::Load => {
                 let result = self.func.result(inst).expect("a load gives a value");
                 let access = self.lane_access(inst, data.args[0], self.func.value_type(result));
@@ -244,7 +244,7 @@ impl<'a> AccessPlanner<'a> {
                 let [stored, address] = [data.args[0], data.args[1]];
                 self.check_private_address(inst, stored, address)?;
                 if self.is_volatile_or_atomic(inst) {
-                    return Ok(Some(AccessPlan::LaneLoop));
+                    return Ok(Some(self.ordered_access(inst, address)));
                 }
                 let access = self.lane_access(inst, address, self.func.value_type(stored));
                 match self.lane_plan(&access, remarks) {
@@ -385,7 +385,17 @@ impl<'a> AccessPlanner<'a> {
         Ok(())
     }
 
-    /// True for volatile and atomic accesses, which are serialized over the lanes.
+    /// Plans a volatile or atomic access. Lanes that access one address together do so without another thread in between: all of them load the
+    /// same value, and of their stores the last one stays. Each volatile access counts.
+    fn ordered_access(&self, inst: Inst, address: Value) -> AccessPlan {
+        let is_volatile = self.func.inst(inst).flags.has(Flag::Volatile);
+        match !is_volatile && self.reps.is_uniform(address) {
+            true => AccessPlan::Addresses(AddressPattern::Uniform),
+            false => AccessPlan::LaneLoop,
+        }
+    }
+
+    /// True for volatile and atomic accesses.
     fn is_volatile_or_atomic(&self, inst: Inst) -> bool {
         let data = self.func.inst(inst);
         data.flags.has(Flag::Volatile) || data.access().is_some_and(|access| access.atomic.is_some())
