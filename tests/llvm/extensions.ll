@@ -19,6 +19,8 @@
 ; run: @compared(4294967295, 0) lanes=1 -> true, false
 ; run: @compared(2147483647, 4294967295) lanes=1 -> false, true
 ; run: @compared_unsigned(4294967295, 0) lanes=1 -> false
+; run: @compared_lower(12884901895) lanes=1 -> true, true, false
+; run: @compared_lower(8) lanes=1 -> false, false, true
 define i64 @signed(i64 %x) {
   %up = shl i64 %x, 32
   %down = ashr exact i64 %up, 32
@@ -110,4 +112,15 @@ define i1 @compared_unsigned(i64 %x, i64 %y) {
   %d = ashr i64 %c, 32
   %less = icmp slt i64 %b, %d
   ret i1 %less
+}
+; The lower halves are compared for equality, and the masked number in order.
+define { i1, i1, i1 } @compared_lower(i64 %x) {
+  %lower = and i64 %x, 4294967295
+  %a = icmp eq i64 %lower, 7
+  %b = icmp ult i64 %lower, 8
+  %c = icmp ne i64 %lower, 7
+  %r = insertvalue { i1, i1, i1 } poison, i1 %a, 0
+  %s = insertvalue { i1, i1, i1 } %r, i1 %b, 1
+  %t = insertvalue { i1, i1, i1 } %s, i1 %c, 2
+  ret { i1, i1, i1 } %t
 }

@@ -10,6 +10,9 @@ use heddle_spirv::{HELP, REASON, SpirvError, SpirvOptions, UNSUPPORTED, lower};
 /// Build option that asks for correctly rounded quotients and roots.
 const EXACT_QUOTIENTS: &str = "-cl-fp32-correctly-rounded-divide-sqrt";
 
+/// Build option that lets types of numbers tell memory apart.
+const STRICT_ALIASING: &str = "-cl-strict-aliasing";
+
 /// Compiles a SPIR-V module; `name` appears in diagnostics.
 pub fn compile_spirv(
     bytes: &[u8],
@@ -17,8 +20,13 @@ pub fn compile_spirv(
     constants: &SpirvOptions,
     options: &OpenClOptions,
 ) -> Result<LlvmModule, Diagnostic> {
-    let has_exact_quotients = options.words.iter().any(|word| word == EXACT_QUOTIENTS);
-    let constants = SpirvOptions { has_exact_quotients, file: name.to_string(), ..constants.clone() };
+    let has = |option: &str| options.words.iter().any(|word| word == option);
+    let constants = SpirvOptions {
+        has_exact_quotients: has(EXACT_QUOTIENTS),
+        has_strict_aliasing: has(STRICT_ALIASING),
+        file: name.to_string(),
+        ..constants.clone()
+    };
     let text = lower(bytes, &constants).map_err(|error| spirv_error(name, &error))?;
     compile_opencl_ir(text, name, options)
 }

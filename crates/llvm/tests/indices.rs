@@ -79,6 +79,11 @@ fn shifts_to_the_right_of_an_empty_half_are_extensions() {
     }
     assert_eq!(compared_ops(function(&text, "compared")), ["trunc", "trunc", "trunc", "trunc"]);
     assert_eq!(compared_ops(function(&text, "compared_unsigned")), ["zext", "sext"]);
+    let compared = compared_ops(function(&text, "compared_lower"));
+    assert_eq!(
+        compared.into_iter().filter(|op| !op.is_empty()).collect::<Vec<_>>(),
+        ["trunc", "and", "trunc"]
+    );
 }
 
 /// Returns the operations that define the operands of a function's comparisons.

@@ -65,6 +65,8 @@ pub struct SpirvOptions {
     /// Quotients of floats are correctly rounded; otherwise they may be off by 2.5 units in the last place, as OpenCL
     /// allows.
     pub has_exact_quotients: bool,
+    /// Accesses to numbers of different types reach different memory, as in C; SPIR-V itself promises nothing.
+    pub has_strict_aliasing: bool,
     /// Name of the module, in locations of functions that name no file; empty for `program.spv`.
     pub file: String,
 }

@@ -215,18 +215,30 @@ impl FunctionWriter<'_, '_> {
         let (mut access, _) = AccessOperand::read(inst, 3)?;
         access.is_volatile |= self.is_volatile(pointer.id);
         let (prefix, suffix) = (access.prefix(), access.suffix());
-        self.result(id, &format!("load {prefix}{text}, {}{suffix}", pointer.typed()));
+        let tag = self.alias_tag(ty, &text);
+        self.result(id, &format!("load {prefix}{text}, {}{suffix}{tag}", pointer.typed()));
         Ok(())
+    }
+
+    /// Returns the tag of an access to a number, if types tell memory apart. Bytes and vectors may be a part of anything.
+    fn alias_tag(&mut self, ty: u32, text: &str) -> String {
+        let kind = self.module.types.number(ty).filter(|number| !number.is_vector).map(|number| number.kind);
+        let tag = match kind {
+            Some(NumberKind::Int(16..=64) | NumberKind::Float(_)) => self.output.alias_tag(text),
+            _ => None,
+        };
+        tag.map(|tag| format!(", !tbaa !{tag}")).unwrap_or_default()
     }
 
     fn store(&mut self, inst: &SpirvInst<'_>) -> SpirvResult<()> {
         let (pointer, ..) = self.pointer(inst, 0)?;
         let value = self.operand(inst, 1)?;
-        self.sized_text(inst, value.ty)?;
+        let text = self.sized_text(inst, value.ty)?;
         let (mut access, _) = AccessOperand::read(inst, 2)?;
         access.is_volatile |= self.is_volatile(pointer.id);
         let (prefix, suffix) = (access.prefix(), access.suffix());
-        self.line(&format!("store {prefix}{}, {}{suffix}", value.typed(), pointer.typed()));
+        let tag = self.alias_tag(value.ty, &text);
+        self.line(&format!("store {prefix}{}, {}{suffix}{tag}", value.typed(), pointer.typed()));
         Ok(())
     }
 

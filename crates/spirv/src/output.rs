@@ -48,6 +48,9 @@ pub(crate) struct ModuleWriter {
     size: usize,
     pub(crate) limit: usize,
     pub(crate) has_exact_quotients: bool,
+    has_strict_aliasing: bool,
+    /// Tags of accesses by the type of the number.
+    alias_tags: FxHashMap<String, u32>,
     /// Name of the module in locations.
     module_file: String,
     /// Functions that LLVM inlines.
@@ -67,6 +70,8 @@ impl ModuleWriter {
             size: 0,
             limit: MIN_LIMIT.saturating_add(words.saturating_mul(BYTES_PER_WORD)),
             has_exact_quotients: false,
+            has_strict_aliasing: false,
+            alias_tags: FxHashMap::default(),
             module_file: String::new(),
             inlined: FxHashSet::default(),
         }
@@ -96,6 +101,22 @@ impl ModuleWriter {
     fn node(&mut self, text: String) -> u32 {
         self.metadata.push(text);
         (self.metadata.len() - 1) as u32
+    }
+
+    /// Returns the tag of accesses to numbers of a type, if types tell memory apart.
+    pub(crate) fn alias_tag(&mut self, ty: &str) -> Option<u32> {
+        if !self.has_strict_aliasing {
+            return None;
+        }
+        if let Some(&tag) = self.alias_tags.get(ty) {
+            return Some(tag);
+        }
+        // Equal nodes are one node in LLVM.
+        let root = self.node("!{!\"SPIR-V\"}".into());
+        let node = self.node(format!("!{{!{}, !{root}, i64 0}}", quoted(ty)));
+        let tag = self.node(format!("!{{!{node}, !{node}, i64 0}}"));
+        self.alias_tags.insert(ty.into(), tag);
+        Some(tag)
     }
 
     fn file(&mut self, name: &str) -> u32 {
@@ -303,6 +324,7 @@ pub(crate) fn write_module(
 ) -> SpirvResult<String> {
     let mut output = ModuleWriter::new(words);
     output.has_exact_quotients = options.has_exact_quotients;
+    output.has_strict_aliasing = options.has_strict_aliasing;
     output.module_file = if options.file.is_empty() { "program.spv".into() } else { options.file.clone() };
     for entry in &module.entries {
         output.defined.insert(entry.name.clone());

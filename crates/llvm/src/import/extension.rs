@@ -7,7 +7,7 @@
 //!   ashr (mul %x, 3 << 32), 30                   shl nsw (sext (mul (trunc %x), 3)), 2
 //! ```
 //!
-//! Comparisons of two such extensions compare what they extend. As extensions, indices have the shapes and the access
+//! Comparisons of two such extensions compare what they extend, and comparisons of masked lower halves with constants compare halves. As extensions, indices have the shapes and the access
 //! patterns of the source's. Only numbers whose lower 32 bits are zeros are taken, so that a shift to the right loses
 //! nothing and `exact` does not matter.
 
@@ -15,7 +15,7 @@ use super::body::{BodyImporter, Leaves};
 use super::refusal::ImportResult;
 use crate::view::Val;
 use heddle_ir::words::{Flag, Flags};
-use heddle_ir::{Op, Scalar, Value};
+use heddle_ir::{Constant, Op, Scalar, Value};
 use llvm_sys::{LLVMOpcode as Code, LLVMValueKind};
 
 const HALF: u128 = 32;
@@ -55,6 +55,24 @@ impl<'m> BodyImporter<'_, 'm> {
         };
         let is_wide = self.scalar(a) == Scalar::I64 && self.scalar(b) == Scalar::I64;
         if is_wide { Some([source(a)?, source(b)?]) } else { None }
+    }
+
+    /// Emits the lower halves of a number whose upper half is cleared, and of a constant without upper half: they are equal where these are.
+    /// LLVM writes `(int)id == 0` so where 64 bits are the machine's fastest.
+    pub(super) fn lower_halves(&mut self, a: Value, b: Value) -> ImportResult<Option<[Value; 2]>> {
+        const LOWER: u128 = (1 << HALF) - 1;
+        let bits = |value: Value| self.func.constant(value).and_then(Constant::splat_bits);
+        let Some(bits_of_b) = bits(b).filter(|&bits| bits <= LOWER) else { return Ok(None) };
+        let Some(inst) = self.func.def_inst(a).filter(|_| self.scalar(a) == Scalar::I64) else {
+            return Ok(None);
+        };
+        let data = self.func.inst(inst);
+        let [number, mask] = data.args[..] else { return Ok(None) };
+        if data.op != Op::And || bits(mask) != Some(LOWER) {
+            return Ok(None);
+        }
+        let lower = self.op_to(Op::Trunc, Scalar::I32, &[number])?;
+        Ok(Some([lower, self.bits(Scalar::I32, bits_of_b)]))
     }
 
     /// Emits the upper half of a number whose lower half is 0.

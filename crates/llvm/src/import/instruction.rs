@@ -259,7 +259,13 @@ impl<'m> BodyImporter<'_, 'm> {
         let pairs = a.into_iter().zip(b);
         pairs
             .map(|(a, b)| {
-                let [a, b] = self.before_extensions(a, b).unwrap_or([a, b]);
+                let [a, b] = match (self.before_extensions(a, b), detail) {
+                    (Some(sources), _) => sources,
+                    (None, Detail::IntCompare(IntPredicate::Eq | IntPredicate::Ne)) => {
+                        self.lower_halves(a, b)?.unwrap_or([a, b])
+                    }
+                    _ => [a, b],
+                };
                 self.emit(InstData { flags, ..InstData::new(op, [a, b], detail.clone()) }, None)
             })
             .collect()

@@ -290,3 +290,26 @@ fn one_parameter_is_the_memory_of_a_result() {
         Err(error) => assert!(error.to_string().contains("cannot be the memory"), "{error}"),
     }
 }
+
+/// A number that was stored is known behind a store of another type only if the build option says so; a vector may be a part of anything.
+#[test]
+fn types_tell_memory_apart_under_strict_aliasing() {
+    let loads = |stored: [u32; 2], options: &[&str]| {
+        let [ty, value] = stored;
+        let body: &[(Op, &[u32])] = &[
+            (Op::Store, &[FIRST, CONSTANT + 5]),
+            (Op::Store, &[SECOND, value]),
+            (Op::Load, &[INT, RESULT, FIRST]),
+            (Op::IAdd, &[INT, RESULT + 1, RESULT, RESULT]),
+            (Op::Store, &[FIRST, RESULT + 1]),
+        ];
+        let bytes = module(&[], [POINTERS + INT, POINTERS + ty], body);
+        let options: Vec<String> = options.iter().map(|&it| it.into()).collect();
+        let program = compile_spirv(&bytes, "test.spv", &SpirvOptions::default(), &options);
+        let program = program.unwrap_or_else(|error| panic!("{error}"));
+        program.module.to_string().matches("load i32").count()
+    };
+    let strict: &[&str] = &["-cl-strict-aliasing"];
+    assert_eq!((loads([FLOAT, ZERO_FLOAT], &[]), loads([FLOAT, ZERO_FLOAT], strict)), (1, 0));
+    assert_eq!(loads([INT2, ZEROS], strict), 1);
+}
