@@ -107,21 +107,29 @@ pub fn guard_by_uniform_factors(
     for (arm, (from, slot), condition, factors) in found {
         let junction = Junction::of_slot(slot);
         let uniform: Vec<Value> = factors.iter().map(|it| it.value).collect();
+        // The guard is a branch of the source: estimates take branches without a location for choices of versions.
+        let origin = func.inst(func.terminator(from).expect("a complete block has a terminator")).origin;
+        let located = |data: InstData| InstData { origin, ..data };
         let rest = editor.split_branch(func, (from, slot), arm, |func| {
             let mut all = None;
             for UniformFactor { value, is_frozen } in factors {
-                let value =
-                    if is_frozen { append(func, from, InstData::plain(Op::Freeze, [value])) } else { value };
+                let value = if is_frozen {
+                    append(func, from, located(InstData::plain(Op::Freeze, [value])))
+                } else {
+                    value
+                };
                 all = Some(match all {
                     None => value,
                     Some(all) => {
                         let both = junction.combine(func, all, value);
-                        append(func, from, both)
+                        append(func, from, located(both))
                     }
                 });
             }
             all.unwrap_or(condition)
         });
+        let guard = func.terminator(from).expect("the guard is here");
+        func.inst_mut(guard).origin = origin;
         let branch = func.terminator(rest).expect("the branch was moved here");
         func.layout.remove_inst(branch);
         let remaining = remaining(func, rest, junction, condition, &uniform, MAX_DEPTH);
