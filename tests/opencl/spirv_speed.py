@@ -6,7 +6,8 @@ The kernels that nobody tuned for follow as `FILE:KERNEL`, then those of tests/o
 test_kernels.lines, for which there are aims of their own. Each workload runs in two processes of one thread, which take turns, and
 again in others: times of short launches depend on where a process has its memory. The table has the times of the shortest launches by the
 wall clock: in virtual machines, processor time lacks what the host took at other moments, so that launches of microseconds seem to
-take half of their time. A ratio below 1 says that SPIR-V is slower. Results of workloads are compared with those on the host by the benchmark's driver, those of the
+take half of their time. Kernels below the aim run again until the trials of codes have ended, in rows of their own (`settled`): a short run
+has the code that estimates choose, which may be another one for either way. A ratio below 1 says that SPIR-V is slower. Results of workloads are compared with those on the host by the benchmark's driver, those of the
 other kernels with one another.
 """
 
@@ -22,6 +23,9 @@ from pathlib import Path
 PROCESSES = 3
 ROUNDS = 6
 MILLISECONDS = 25
+SETTLING = 10 * MILLISECONDS
+# Trials cost 5 % of the time, and a code takes LLVM 0.1 s and more.
+SETTLING_OF_TRIALS = 8000
 LEAST_RATIO = 0.97
 LEAST_MEAN = 0.99
 WORST = 1e-3
@@ -99,7 +103,7 @@ def state(ratios, what):
     print(f"aim slowest{what} ({slowest}): {ratios[slowest]:.3f} (>= {LEAST_RATIO}) {met}")
 
 
-def measure(folder, name):
+def measure(folder, name, settling=SETTLING):
     """Returns the least times of a workload in OpenCL C and SPIR-V, and whether both results are right; none if it does not run."""
     times, is_right = [], True
     for _ in range(PROCESSES):
@@ -113,8 +117,7 @@ def measure(folder, name):
             is_right &= math.isclose(*errors, rel_tol=WORST) or all(map(math.isnan, errors))
         else:
             is_right &= max(errors) <= WORST
-        # Trials of codes end first.
-        [least(process, 10 * MILLISECONDS) for process in processes]
+        [least(process, settling) for process in processes]
         times += [[least(process, MILLISECONDS) for process in processes] for _ in range(ROUNDS)]
         [process.kill() for process in processes]
     return [min(column) for column in zip(*times)], is_right
@@ -128,7 +131,7 @@ def main():
     names = [line.split(";")[0] for line in listed]
     names += described((path.name, path.read_text()) for path in sorted(sources.glob("unseen/*.cl")))
     of_tests = described((name.replace("/", "-"), lines) for name, lines in test_kernels(sources).items())
-    ratios, is_right = {}, True
+    ratios, settled, is_right = {}, {}, True
     print("| workload | OpenCL C, ms | SPIR-V, ms | ratio |\n|---|---|---|---|")
     for name in names + of_tests:
         if sys.argv[4:] and not any(name == word or name.startswith(word) for word in sys.argv[4:]):
@@ -143,8 +146,16 @@ def main():
         is_right &= has_right_results
         ratios[name] = times[0] / times[1]
         print(f"| {name} | {times[0] * 1e3:.4f} | {times[1] * 1e3:.4f} | {ratios[name]:.3f} |", flush=True)
-    state({name: ratio for name, ratio in ratios.items() if name not in of_tests}, "")
-    state({name: ratio for name, ratio in ratios.items() if name in of_tests}, " of tests")
+        settled[name] = ratios[name]
+        again = measure(folder, name, SETTLING_OF_TRIALS) if ratios[name] < LEAST_RATIO else None
+        if again and all(again[0]):
+            (source, spirv), has_right_results = again
+            is_right &= has_right_results
+            settled[name] = source / spirv
+            print(f"| {name}, settled | {source * 1e3:.4f} | {spirv * 1e3:.4f} | {settled[name]:.3f} |", flush=True)
+    for kind, of_kind in (("", ratios), (" settled", settled)):
+        state({name: ratio for name, ratio in of_kind.items() if name not in of_tests}, kind)
+        state({name: ratio for name, ratio in of_kind.items() if name in of_tests}, f"{kind} of tests")
     sys.exit(not is_right)
 
 
