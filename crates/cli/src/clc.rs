@@ -12,7 +12,7 @@ use heddle_compiler::options::parse_accuracy;
 use heddle_compiler::{KernelReport, Session};
 use heddle_runtime::{
     AxisOrder, BuildError, BuildOptions, BuildServices, CodeVariant, GroupFunctions, KernelFacts,
-    KernelModule, sub_group_size_error, undefined_functions,
+    KernelModule, PreparedKernel, sub_group_size_error, undefined_functions,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -142,21 +142,23 @@ impl Clc {
         let program = KernelModule::making(source.module, &options, services)
             .map_err(|reason| fail(reason.diagnostic(&Module::default())))?;
         let kernels = self.requested(&program)?;
+        let count = kernels.len();
         let refused = source.refused.iter().any(|message| message.place.func.is_some());
         let (mut good, mut reports) = (Vec::new(), Vec::new());
         for kernel in kernels {
-            let report = self.check_lanes(kernel).and_then(|()| {
-                self.report_of(&program, kernel).map_err(|reason| reason.diagnostic(program.module()))
-            });
+            let report = self
+                .check_lanes(kernel.info())
+                .and_then(|()| self.report_of(&kernel).map_err(|reason| reason.diagnostic(program.module())));
             match report {
                 Ok(report) => {
+                    reports.push(report.to_string());
+                    reports.extend(self.reports_of_forms(&kernel));
                     good.push(kernel);
-                    reports.push(report);
                 }
                 Err(message) => tell(&message.in_file(&name)),
             }
         }
-        let is_complete = !refused && good.len() == self.requested(&program)?.len();
+        let is_complete = !refused && good.len() == count;
         if self.output.is_some() || self.dump.is_some() {
             self.check_together(&good).map_err(|message| fail(message.in_file(&name)))?;
         }
@@ -166,7 +168,7 @@ impl Clc {
         for report in &reports {
             match self.dump {
                 None if self.report || self.output.is_none() => say!("{report}"),
-                Some(_) if self.report => note(&report.to_string()),
+                Some(_) if self.report => note(report),
                 _ => {}
             }
         }
@@ -183,7 +185,7 @@ impl Clc {
     }
 
     /// The requested kernels.
-    fn requested<'p>(&self, program: &'p KernelModule) -> Result<Vec<&'p KernelFacts>, CliError> {
+    fn requested(&self, program: &KernelModule) -> Result<Vec<PreparedKernel>, CliError> {
         let there = || {
             let names: Vec<&str> = program.kernels().iter().map(|kernel| &*kernel.name).collect();
             if names.is_empty() {
@@ -199,7 +201,8 @@ impl Clc {
         }
         let is_requested =
             |kernel: &&KernelFacts| self.kernels.is_empty() || self.kernels.contains(&kernel.name);
-        let kernels: Vec<&KernelFacts> = program.kernels().iter().filter(is_requested).collect();
+        let requested = program.kernels().iter().filter(is_requested);
+        let kernels: Vec<PreparedKernel> = requested.filter_map(|it| program.kernel(&it.name)).collect();
         if kernels.is_empty() {
             let text = format!("{} has no kernel", self.file.display());
             return Err(fail(
@@ -237,8 +240,9 @@ impl Clc {
     }
 
     /// Checks that kernels which are compiled together have sub-groups of the same size.
-    fn check_together(&self, kernels: &[&KernelFacts]) -> Result<(), Diagnostic> {
-        let [first, others @ ..] = kernels else { return Ok(()) };
+    fn check_together(&self, kernels: &[PreparedKernel]) -> Result<(), Diagnostic> {
+        let kernels: Vec<&KernelFacts> = kernels.iter().map(PreparedKernel::info).collect();
+        let [first, others @ ..] = &kernels[..] else { return Ok(()) };
         let size = self.lanes_of(first);
         let Some(other) = others.iter().find(|other| self.lanes_of(other) != size) else { return Ok(()) };
         let text = format!(
@@ -252,8 +256,9 @@ impl Clc {
     }
 
     /// For what launches code of a kernel is made.
-    fn variant(&self, program: &KernelModule, kernel: &KernelFacts) -> CodeVariant {
-        let axes = program.kernel(&kernel.name).map(|it| it.vector_dimension().axes).unwrap_or_default();
+    fn variant(&self, kernel: &PreparedKernel) -> CodeVariant {
+        let axes = kernel.vector_dimension().axes;
+        let kernel = kernel.info();
         let variant = match self.local[..] {
             [] => CodeVariant::usual(kernel, self.lanes_of(kernel), axes),
             _ => {
@@ -266,31 +271,41 @@ impl Clc {
         CodeVariant { is_small: !self.large, ..variant }
     }
 
-    fn report_of(&self, program: &KernelModule, kernel: &KernelFacts) -> Result<KernelReport, BuildError> {
+    /// Reports of a kernel's second forms, after the launches that take them.
+    fn reports_of_forms(&self, kernel: &PreparedKernel) -> Vec<String> {
+        let Some(launches) = kernel.second_launches() else { return Vec::new() };
+        let forms = kernel.second_forms();
+        let names: Vec<String> = forms.iter().map(|form| format!("`{}`", form.info().name)).collect();
+        let header = format!("kernel {}: {launches}, run {}\n", kernel.info().name, names.join(" or "));
+        let report = |form: &PreparedKernel| Some(self.report_of(form).ok()?.to_string());
+        std::iter::once(header).chain(forms.iter().filter_map(report)).collect()
+    }
+
+    fn report_of(&self, kernel: &PreparedKernel) -> Result<KernelReport, BuildError> {
+        let (program, name) = (kernel.program(), &kernel.info().name);
         let source = program.module();
-        let groups = GroupFunctions::new(source, &[&kernel.name], self.variant(program, kernel))?;
+        let groups = GroupFunctions::new(source, &[name], self.variant(kernel))?;
         let mut context = PassContext::new();
         let mut code = groups.vectorize(source, &self.target, program.options(), &mut context)?;
         if self.time_passes {
-            note(&kernel.name);
+            note(name);
             say_times(&context.times);
         }
-        code.reports.pop().ok_or_else(|| BuildError::Unknown(kernel.name.clone()))
+        code.reports.pop().ok_or_else(|| BuildError::Unknown(name.clone()))
     }
 
     /// Compiles the kernels together; writes the code, and prints the requested stage.
-    fn give(&self, program: &KernelModule, kernels: &[&KernelFacts]) -> Result<CliResult, BuildError> {
+    fn give(&self, program: &KernelModule, kernels: &[PreparedKernel]) -> Result<CliResult, BuildError> {
         let source = program.module();
         if self.dump == Some(Dump::At(Stage::Source)) {
             say!("{source}");
         }
         // Kernels for groups of different forms are together only in the form that serves all groups.
-        let variant = match kernels.iter().map(|kernel| self.variant(program, kernel)).collect::<Vec<_>>()[..]
-        {
+        let variant = match kernels.iter().map(|kernel| self.variant(kernel)).collect::<Vec<_>>()[..] {
             [first, ref others @ ..] if others.iter().all(|&it| it == first) => first,
-            _ => CodeVariant::of_rows(self.lanes_of(kernels[0]), AxisOrder::WORK_ITEMS, !self.large),
+            _ => CodeVariant::of_rows(self.lanes_of(kernels[0].info()), AxisOrder::WORK_ITEMS, !self.large),
         };
-        let names: Vec<&str> = kernels.iter().map(|kernel| &*kernel.name).collect();
+        let names: Vec<&str> = kernels.iter().map(|kernel| &*kernel.info().name).collect();
         let groups = GroupFunctions::new(source, &names, variant)?;
         if self.dump == Some(Dump::Groups) {
             say!("{}", groups.module);

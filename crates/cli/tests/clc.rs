@@ -39,6 +39,11 @@ fn kernels_are_reported() {
 }
 
 #[test]
+fn second_forms_are_reported() {
+    is_as_written("forms.cl", &["-cl-std=CL3.0", "--report"]);
+}
+
+#[test]
 fn private_arrays_are_reported() {
     is_as_written("arrays.cl", &["-cl-std=CL3.0", "--lanes", "16"]);
 }

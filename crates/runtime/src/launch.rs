@@ -1,7 +1,6 @@
 //! Launches: arguments, work-groups, workers.
 
 use crate::code::{BuildError, GroupCode};
-use crate::divided::DividedLaunch;
 use crate::environment;
 use crate::faults::{KernelFault, KernelThread, Watchdog, cancel, new_launch};
 use crate::memory::AlignedMemory;
@@ -9,6 +8,7 @@ use crate::pool::{JobShare, Pool};
 use crate::processors::has_idle;
 use crate::program::PreparedKernel;
 use crate::range::{GroupForm, Groups, NdRange, choose_local, share_groups};
+use crate::second_forms::SecondLaunch;
 use crate::selection::{
     FollowUp, LaunchClass, LaunchTimes, LaunchWork, Picked, SlicePair, SliceTimes, SliceTrial, Ticket,
 };
@@ -140,6 +140,25 @@ pub enum LaunchError {
         /// Index of the first such group.
         group: [u64; 3],
     },
+}
+
+impl LaunchError {
+    /// The error as one of the kernel with this name, of which another one is a form.
+    fn of(mut self, name: &str) -> LaunchError {
+        match &mut self {
+            LaunchError::Count { kernel, .. }
+            | LaunchError::Argument { kernel, .. }
+            | LaunchError::Local { kernel, .. }
+            | LaunchError::Items { kernel, .. }
+            | LaunchError::Groups(kernel)
+            | LaunchError::Memory { kernel, .. }
+            | LaunchError::Fault { kernel, .. }
+            | LaunchError::Timeout { kernel, .. }
+            | LaunchError::DivergentBarrier { kernel, .. } => *kernel = name.to_string(),
+            LaunchError::Build(_) => {}
+        }
+        self
+    }
 }
 
 fn help_for_fault(fault: &KernelFault) -> &'static str {
@@ -338,7 +357,7 @@ impl PreparedKernel {
 
     /// Forecast of a launch with these arguments over this range.
     pub fn outlook(&self, args: &[LaunchArgument<'_>], range: &NdRange, pool: &Pool) -> LaunchForecast {
-        if let Some(DividedLaunch { kernel, range, .. }) = self.divided_launch(args, range) {
+        if let Some(SecondLaunch { kernel, range, .. }) = self.second_launch(args, range) {
             return kernel.outlook_in(&range, pool);
         }
         self.outlook_in(range, pool)
@@ -352,7 +371,7 @@ impl PreparedKernel {
 
     /// Has the code for launches with these arguments over this range compiled, so that they only run it.
     pub fn prepare(&self, args: &[LaunchArgument<'_>], range: &NdRange) -> Result<(), LaunchError> {
-        if let Some(DividedLaunch { kernel, range, .. }) = self.divided_launch(args, range) {
+        if let Some(SecondLaunch { kernel, range, .. }) = self.second_launch(args, range) {
             return kernel.prepare_in(&range);
         }
         self.prepare_in(range)
@@ -395,13 +414,18 @@ impl PreparedKernel {
         pool: &Pool,
     ) -> Result<(), LaunchError> {
         let info = self.info();
-        let divided = (!pool.is_at_once()).then(|| self.divided_launch(args, range)).flatten();
-        if let Some(DividedLaunch { kernel, range, bound }) = divided {
+        let (expected, found) = (info.parameters.len(), args.len());
+        if found != expected {
+            return Err(LaunchError::Count { kernel: info.name.clone(), expected, found });
+        }
+        let second = (!pool.is_at_once()).then(|| self.second_launch(args, range)).flatten();
+        if let Some(SecondLaunch { kernel, range, bound }) = second {
             let bound = bound.map(u64::to_ne_bytes);
             let bound = bound.as_ref().map(|bytes| LaunchArgument::Bytes(bytes));
             let args: Vec<LaunchArgument<'_>> = args.iter().copied().chain(bound).collect();
             // SAFETY: what the caller promises; the kernel does the same.
-            return unsafe { kernel.launch_with_local(&args, &range, local_bytes, pool) };
+            let done = unsafe { kernel.launch_with_local(&args, &range, local_bytes, pool) };
+            return done.map_err(|error| error.of(&info.name));
         }
         let plan = self.plan(range, pool.is_at_once())?;
         if plan.count == 0 {
@@ -511,11 +535,6 @@ impl RunningLaunch {
         work: &LaunchWork,
     ) -> Result<RunningLaunch, LaunchError> {
         let info = kernel.info();
-        let expected = info.parameters.len();
-        if args.len() != expected {
-            let found = args.len();
-            return Err(LaunchError::Count { kernel: info.name.clone(), expected, found });
-        }
         let (mut slots, mut locals, mut values) = (Vec::new(), Vec::new(), Vec::new());
         let mut local_bytes = code.needs.local_bytes.saturating_add(more_local);
         for (index, (parameter, argument)) in info.parameters.iter().zip(args).enumerate() {

@@ -22,7 +22,7 @@ mod arena;
 mod code;
 mod code_choice;
 mod compile_ahead;
-mod divided;
+mod second_forms;
 mod kernel_facts;
 pub mod faults;
 pub mod machine_memory;

@@ -3,13 +3,13 @@
 use crate::code::{BuildError, Globals, GroupCode, VariantSpec, code, report};
 use crate::code_choice::CodeChoices;
 use crate::compile_ahead::LaunchStage;
-use crate::divided::{DividedKernel, add_divided_kernels};
 use crate::forced::ForcedOptions;
 use crate::kept::KernelCache;
 use crate::kernel_facts::{KernelFacts, kernels_of};
 use crate::memory::cache_bytes;
 use crate::processors::{lower_priority, thread_time};
 use crate::range::{GroupForm, Groups};
+use crate::second_forms::{SecondForm, add_second_forms};
 use crate::selection::{
     BuildRequest, ClassReport, LaunchClass, Selection, TrialBudget, Trials, parse_choices,
 };
@@ -111,7 +111,7 @@ struct KernelModuleInner {
     /// Its kernels, then their second forms.
     kernels: Vec<KernelFacts>,
     /// Second form of each kernel.
-    divided: Vec<Option<DividedKernel>>,
+    second_forms: Vec<Option<SecondForm>>,
     making: BuildServices,
     /// Functions that the program declares, and where they are.
     outside: Vec<(String, usize)>,
@@ -236,11 +236,11 @@ impl KernelModule {
         let _ = limit_scheduling();
         let globals = Globals::new(&module)?;
         let mut kernels = kernels_of(&module, &making.required_lanes);
-        let divided = match options.forced.versions() {
+        let second_forms = match options.forced.versions() {
             VersioningPolicy::None => vec![None; kernels.len()],
-            _ => add_divided_kernels(&mut module, &kernels),
+            _ => add_second_forms(&mut module, &kernels),
         };
-        if divided.iter().any(Option::is_some) {
+        if second_forms.iter().any(Option::is_some) {
             kernels = kernels_of(&module, &making.required_lanes);
         }
         let dimensions = kernels.iter().map(|_| OnceLock::new()).collect();
@@ -255,7 +255,7 @@ impl KernelModule {
             lanes,
             globals,
             kernels,
-            divided,
+            second_forms,
             making,
             outside,
             codes,
@@ -283,7 +283,7 @@ impl KernelModule {
 
     /// Its kernels, in the order of the module.
     pub fn kernels(&self) -> &[KernelFacts] {
-        &self.inner.kernels[..self.inner.divided.len()]
+        &self.inner.kernels[..self.inner.second_forms.len()]
     }
 
     /// Kernel of a number.
@@ -291,9 +291,14 @@ impl KernelModule {
         PreparedKernel { program: self.clone(), number }
     }
 
-    /// Second form of a kernel.
-    pub(crate) fn divided(&self, kernel: &PreparedKernel) -> Option<&DividedKernel> {
-        self.inner.divided.get(kernel.number)?.as_ref()
+    /// Second form of the kernel of a number.
+    pub(crate) fn second_form(&self, number: usize) -> Option<&SecondForm> {
+        self.inner.second_forms.get(number)?.as_ref()
+    }
+
+    /// Facts of the kernel of a number, which may be a second form.
+    pub(crate) fn facts(&self, number: usize) -> &KernelFacts {
+        &self.inner.kernels[number]
     }
 
     /// Where a global of the program is, and how many bytes it has.
@@ -358,7 +363,7 @@ impl WeakKernel {
 
 impl PreparedKernel {
     /// Its program.
-    pub(crate) fn program(&self) -> &KernelModule {
+    pub fn program(&self) -> &KernelModule {
         &self.program
     }
 
@@ -370,7 +375,12 @@ impl PreparedKernel {
 
     /// Properties of the kernel.
     pub fn info(&self) -> &KernelFacts {
-        &self.program.inner.kernels[self.number]
+        self.program.facts(self.number)
+    }
+
+    /// Number of the kernel in its program.
+    pub(crate) fn number(&self) -> usize {
+        self.number
     }
 
     /// Options of the program's compilation.

@@ -131,6 +131,59 @@ fn launches_of_rows_run_in_dimensions() {
 }
 
 #[test]
+fn launches_end_at_guards() {
+    const GUARDED: &str = "kernel void guarded(global int *out, int w, int h) {
+        int x = get_global_id(0), y = get_global_id(1);
+        if (x >= w || y >= h) return;
+        out[y * 64 + x] += 1 + 100 * x + y;
+    }
+    kernel void required(global int *out, int w, int h) __attribute__((reqd_work_group_size(8, 4, 1))) {
+        int x = get_global_id(0), y = get_global_id(1);
+        if (x < w && h > y) out[y * 64 + x] += 1 + 100 * x + y;
+    }
+    kernel void faulty(global int *out, int w, int h) {
+        int x = get_global_id(0);
+        if (x < w) *(global int *)(ulong)h = x;
+    }";
+    let program = program_of("guarded", GUARDED);
+    let mut out = vec![0i32; 64 * 64];
+    let mut launch = |name: &str, [w, h]: [i32; 2], range: &NdRange| {
+        let kernel = program.kernel(name).expect("there is the kernel");
+        out.fill(0);
+        let (w, h) = (w.to_ne_bytes(), h.to_ne_bytes());
+        let args = [pointer(&mut out), LaunchArgument::Bytes(&w), LaunchArgument::Bytes(&h)];
+        // SAFETY: the array has an element for each index that the kernel computes.
+        let done = unsafe { kernel.launch(&args, range, &Pool::new(2)) };
+        let is_cut = kernel.reports().iter().any(|it| it.to_string().contains(&format!("{name}.cut")));
+        done.map(|()| (out.clone(), is_cut))
+    };
+    for (name, local, offset, is_cut) in [
+        ("guarded", None, Some([1, 0]), false),
+        ("guarded", None, None, true),
+        ("guarded", Some([8, 8]), None, true),
+        ("guarded", Some([5, 3]), None, true),
+        ("required", Some([8, 4]), None, true),
+    ] {
+        for [w, h] in [[40, 30], [64, 64], [33, 1], [0, 20], [20, -1], [i32::MAX, 17]] {
+            let (local, offset) = (local.as_ref().map(|it| &it[..]), offset.as_ref().map(|it| &it[..]));
+            let (found, has) = launch(name, [w, h], &range(&[48, 48], local, offset)).expect("it runs");
+            let wanted = |at: i32| {
+                let (x, y) = (at % 64, at / 64);
+                let first = offset.map_or(0, |it| it[0] as i32);
+                let runs = x >= first && x < first + 48 && x < w && y < h.min(48);
+                if runs { 1 + 100 * x + y } else { 0 }
+            };
+            let what = format!("{name}: {w} x {h} in {local:?} from {offset:?}");
+            assert!((0..64 * 64).all(|at| found[at as usize] == wanted(at)), "{what}");
+            assert_eq!(has, is_cut, "{what}");
+        }
+    }
+    // Errors are those of the kernel.
+    let error = launch("faulty", [40, 16], &range(&[48], None, None)).expect_err("it stores to nowhere");
+    assert!(matches!(&error, LaunchError::Fault { kernel, .. } if kernel == "faulty"), "{error:?}");
+}
+
+#[test]
 fn loops_over_the_grid_run_once_in_dimensions() {
     const GRID: &str = "kernel void grid(global int *out, int w, int n) {
         for (int i = get_global_id(0); i < n; i += get_global_size(0)) {

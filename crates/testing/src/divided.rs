@@ -21,14 +21,14 @@ pub struct DividingKernel {
 /// Kernels of several dimensions that are made of one, for values of its parameters.
 #[derive(Debug)]
 pub struct DividedForms {
-    /// The one for launches whose rows are whole, and the bounded one.
-    pub forms: [Function; 2],
+    /// The one for launches whose rows are whole, and the bounded one if it divides the index.
+    pub forms: Vec<Function>,
     /// Extents but the last.
     pub extents: Vec<u64>,
     /// Minimum of work-items.
     pub limits: Vec<u64>,
-    /// Number from which on work-items do nothing.
-    pub bound: Option<u64>,
+    /// Numbers by dimension from which on work-items do nothing.
+    pub bounds: [Option<u64>; 3],
 }
 
 /// Makes kernels of several dimensions of one, for values of the parameters.
@@ -262,6 +262,90 @@ pub fn dividing_kernel(seed: u64) -> DividingKernel {
     DividingKernel { text: kernel.text, module, numbers, items }
 }
 
+/// Makes a kernel of two dimensions whose guards are the two numbers, and other conditions.
+pub fn guarded_kernel(seed: u64) -> DividingKernel {
+    let mut random = Random::new(seed);
+    let mut kernel = KernelText { text: String::new(), values: [vec![], vec![]], next: 10 };
+    let text = "kernel @k(v0: ptr(global) align 4, v1: i32, v2: i32, v3: i32) {\nblock0:";
+    _ = writeln!(kernel.text, "{text}");
+    let ids = [0, 1].map(|along| {
+        let id = kernel.add(1, &format!("global_id i64, {along}"));
+        kernel.add(0, &format!("trunc i32, v{id}"))
+    });
+    let start = kernel.condition(&format!("shl v{}, 4", ids[1]));
+    let place = kernel.condition(&format!("add v{start}, v{}", ids[0]));
+    let place = kernel.condition(&format!("zext i64, v{place}"));
+    let offset = kernel.condition(&format!("shl v{place}, 2"));
+    let address = kernel.condition(&format!("ptradd v0, v{offset}"));
+    let is_inside = |kernel: &mut KernelText, random: &mut Random, negated: bool| {
+        let along = random.below(2);
+        let index = match random.chance(85) {
+            true => ids[along],
+            false => kernel.condition(&format!("add v{}, {}", ids[along], random.pick(&[-1, 1]))),
+        };
+        let end = if random.chance(85) { along as u32 + 1 } else { 3 };
+        let (a, b) = if random.chance(50) { (index, end) } else { (end, index) };
+        let predicates = match (a == index, negated) {
+            (true, false) => ["slt", "ult", "sle"],
+            (false, false) => ["sgt", "ugt", "sge"],
+            (true, true) => ["sge", "uge", "sgt"],
+            (false, true) => ["sle", "ule", "slt"],
+        };
+        let predicate = if random.chance(90) { predicates[random.below(2)] } else { predicates[2] };
+        kernel.condition(&format!("icmp {predicate} v{a}, v{b}"))
+    };
+    let count = 1 + random.below(3);
+    for guard in 0..count {
+        let negated = random.chance(50);
+        let mut condition = is_inside(&mut kernel, &mut random, negated);
+        for _ in 0..random.below(3) {
+            let other = is_inside(&mut kernel, &mut random, negated);
+            condition = match (negated, random.below(5)) {
+                (false, 0 | 1) => kernel.condition(&format!("and v{condition}, v{other}")),
+                (false, 2 | 3) => kernel.condition(&format!("select v{condition}, v{other}, false")),
+                (true, 0 | 1) => kernel.condition(&format!("or v{condition}, v{other}")),
+                (true, 2 | 3) => kernel.condition(&format!("select v{condition}, true, v{other}")),
+                (false, _) => kernel.condition(&format!("or v{condition}, v{other}")),
+                (true, _) => kernel.condition(&format!("and v{condition}, v{other}")),
+            };
+        }
+        if random.chance(10) {
+            _ = writeln!(kernel.text, "  store {}, v{address}", format_args!("v{}", ids[0]));
+        }
+        let (body, end) = (format!("block{}", 2 * guard + 1), format!("block{}", 2 * guard + 2));
+        let targets = if negated { format!("{end}, {body}") } else { format!("{body}, {end}") };
+        let idle =
+            if random.chance(85) { String::new() } else { format!("  store v{}, v{address}\n", ids[1]) };
+        _ = writeln!(kernel.text, "  br v{condition}, {targets}\n{end}:\n{idle}  ret\n{body}:");
+    }
+    let scaled = kernel.condition(&format!("mul v{}, 31", ids[1]));
+    let value = kernel.condition(&format!("add v{scaled}, v{}", ids[0]));
+    _ = writeln!(kernel.text, "  store v{value}, v{address}\n  ret\n}}");
+    let numbers = [random.below(7), random.below(7), 1 + random.below(5)].map(|it| it as u64);
+    let module = parse_module(&kernel.text).unwrap_or_else(|it| panic!("{it:?}\n{}", kernel.text));
+    DividingKernel { text: kernel.text, module, numbers, items: 16 * 6 }
+}
+
+/// Checks that a launch that is cut at the guards of a kernel does what the whole launch does. Returns the number of dimensions that are cut.
+pub fn cuts_at_guards(kernel: &DividingKernel, divide: Divide<'_>) -> Result<usize, String> {
+    const ITEMS: [u64; 2] = [5, 6];
+    let original = kernel.module.function("k").ok_or("no kernel")?;
+    let numbers = |parameter: u32| kernel.numbers.get(parameter.checked_sub(1)? as usize).copied();
+    let Some(DividedForms { forms, bounds, .. }) = divide(original, &numbers) else { return Ok(0) };
+    let name = forms[0].name.clone();
+    let mut module = kernel.module.clone();
+    module.functions.extend(forms);
+    heddle_ir::verify::verify_module(&module, heddle_ir::verify::Stage::Source)
+        .map_err(|reasons| format!("{reasons:?}"))?;
+    let cut = [0, 1].map(|along| bounds[along].map_or(ITEMS[along], |bound| bound.min(ITEMS[along])));
+    let before = launch(kernel, &kernel.module, "k", &ITEMS, None)?;
+    let after = launch(kernel, &module, &name, &cut, None)?;
+    match before == after {
+        true => Ok(bounds.iter().flatten().count()),
+        false => Err(format!("{cut:?} differs from {ITEMS:?}\n{}{}", kernel.text, module)),
+    }
+}
+
 /// Memory after a launch.
 fn launch(
     kernel: &DividingKernel,
@@ -293,13 +377,13 @@ fn launch(
 pub fn divides_by(kernel: &DividingKernel, divide: Divide<'_>) -> Result<usize, String> {
     let original = kernel.module.function("k").ok_or("no kernel")?;
     let numbers = |parameter: u32| kernel.numbers.get(parameter.checked_sub(1)? as usize).copied();
-    let Some(DividedForms { forms, mut extents, limits, bound }) = divide(original, &numbers) else {
+    let Some(DividedForms { forms, mut extents, limits, bounds }) = divide(original, &numbers) else {
         return Ok(1);
     };
     if limits.iter().any(|&it| it > kernel.items) {
         return Ok(1);
     }
-    let items = bound.map_or(kernel.items, |bound| bound.min(kernel.items));
+    let items = bounds[0].map_or(kernel.items, |bound| bound.min(kernel.items));
     let known: u64 = extents.iter().product();
     extents.push(items.div_ceil(known));
     let count = (!items.is_multiple_of(known)).then_some(items);

@@ -2,35 +2,47 @@
 
 use heddle_ir::{Function, parse_module};
 use heddle_ptx::{LowerOptions, lower, parse};
-use heddle_testing::divided::{DividedForms, divides_by, dividing_kernel};
-use heddle_transform::kernels::{DividedIndex, IndexExtent, divided_index};
+use heddle_testing::divided::{DividedForms, cuts_at_guards, divides_by, dividing_kernel, guarded_kernel};
+use heddle_transform::kernels::{IndexExtent, LaunchForm, launch_form};
 
-#[test]
-fn divided_kernels_do_what_kernels_do() {
-    let divide = |func: &Function, parameter: &dyn Fn(u32) -> Option<u64>| {
-        let DividedIndex { kernel, bounded, extents, limits, bound } =
-            divided_index(func, "k.divided", |_| false)?;
-        let values =
-            |extents: &[IndexExtent]| extents.iter().map(|it| it.value(parameter)).collect::<Option<_>>();
-        let bound = match bound {
+/// Forms of a kernel for these values of its parameters.
+fn forms(func: &Function, parameter: &dyn Fn(u32) -> Option<u64>) -> Option<DividedForms> {
+    let LaunchForm { kernel, bounded, extents, limits, bounds } = launch_form(func, |_| false)?;
+    let values =
+        |extents: &[IndexExtent]| extents.iter().map(|it| it.value(parameter)).collect::<Option<_>>();
+    let mut ends = [None; 3];
+    for (end, bound) in ends.iter_mut().zip(&bounds) {
+        *end = match bound {
             Some(bound) => Some(bound.value(parameter)?),
             None => None,
         };
-        Some(DividedForms {
-            forms: [kernel, bounded],
-            extents: values(&extents)?,
-            limits: values(&limits)?,
-            bound,
-        })
-    };
+    }
+    let forms = [Some(kernel), bounded].into_iter().flatten().collect();
+    Some(DividedForms { forms, extents: values(&extents)?, limits: values(&limits)?, bounds: ends })
+}
+
+#[test]
+fn divided_kernels_do_what_kernels_do() {
     let mut counts = [0; 4];
     for seed in 1..2000 {
-        match divides_by(&dividing_kernel(seed), &divide) {
+        match divides_by(&dividing_kernel(seed), &forms) {
             Ok(dimensions) => counts[dimensions] += 1,
             Err(reason) => panic!("seed {seed}: {reason}"),
         }
     }
     assert!(counts[2] > 500 && counts[3] > 200, "{counts:?} kernels by dimensions");
+}
+
+#[test]
+fn launches_that_are_cut_do_what_launches_do() {
+    let mut counts = [0; 3];
+    for seed in 1..2000 {
+        match cuts_at_guards(&guarded_kernel(seed), &forms) {
+            Ok(bounds) => counts[bounds] += 1,
+            Err(reason) => panic!("seed {seed}: {reason}"),
+        }
+    }
+    assert!(counts.iter().all(|&it| it > 200), "{counts:?} kernels by bounds");
 }
 
 #[test]
@@ -41,7 +53,7 @@ fn kernels_that_observe_more_stay() {
              v4 = udiv v3, v1\n{more}  store v4, v0\n  ret\n}}\n"
         );
         let module = parse_module(&text).unwrap_or_else(|reasons| panic!("{reasons:?}\n{text}"));
-        divided_index(&module.functions[0], "k.divided", |_| false).is_some()
+        launch_form(&module.functions[0], |_| false).is_some()
     };
     assert!(divided(""));
     for observed in
@@ -60,7 +72,7 @@ fn a_guard_compares_the_whole_index() {
              v7 = trunc i32, v2\n  v8 = udiv v7, v1\n  store v8, v0\n  br block2\nblock2:\n  ret\n}}\n"
         );
         let module = parse_module(&text).unwrap_or_else(|reasons| panic!("{reasons:?}\n{text}"));
-        divided_index(&module.functions[0], "k.divided", |_| false).and_then(|it| it.bound)
+        launch_form(&module.functions[0], |_| false).and_then(|it| it.bounds[0].clone())
     };
     assert_eq!(bound("i32"), Some(IndexExtent::parameter(1)));
     assert_eq!(bound("i8"), None);
@@ -78,7 +90,7 @@ fn divisions_of_gpus_are_recognized() {
         );
         let source = parse(&text).unwrap_or_else(|reasons| panic!("{reasons:?}"));
         let lowered = lower(&source, "k.ptx", LowerOptions::default()).unwrap_or_else(|it| panic!("{it:?}"));
-        let divided = divided_index(&lowered.module.functions[0], "k.divided", |_| false);
+        let divided = launch_form(&lowered.module.functions[0], |_| false);
         assert_eq!(divided.map(|it| it.extents), Some(vec![IndexExtent::parameter(1)]), "{division}");
     }
 }
@@ -94,8 +106,9 @@ fn loops_over_the_grid_of_gpus_run_once() {
          setp.lt.s32 %p2, %r5, %r7;\n@%p2 bra LOOP;\nEND:\nret;\n}\n";
     let source = parse(text).unwrap_or_else(|reasons| panic!("{reasons:?}"));
     let lowered = lower(&source, "k.ptx", LowerOptions::default()).unwrap_or_else(|it| panic!("{it:?}"));
-    let DividedIndex { extents, limits, bound, .. } =
-        divided_index(&lowered.module.functions[0], "k.divided", |_| false).expect("an index is divided");
+    let LaunchForm { extents, limits, bounds, .. } =
+        launch_form(&lowered.module.functions[0], |_| false).expect("an index is divided");
     let n = IndexExtent::parameter(2);
-    assert_eq!((extents, limits, bound), (vec![IndexExtent::parameter(1)], vec![n.clone()], Some(n)));
+    let bounds_of_dimensions = [Some(n.clone()), None, None];
+    assert_eq!((extents, limits, bounds), (vec![IndexExtent::parameter(1)], vec![n], bounds_of_dimensions));
 }

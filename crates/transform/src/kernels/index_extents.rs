@@ -3,6 +3,7 @@
 use heddle_ir::inst::Detail;
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Function, Op, Type, Value};
+use std::fmt;
 
 /// Product of a positive constant and of parameters, to each of which a constant may be added.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -68,6 +69,27 @@ impl IndexExtent {
     }
 }
 
+/// As a product of arguments, which are counted from 0.
+impl fmt::Display for IndexExtent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        if self.constant != 1 || self.factors.is_empty() {
+            write!(f, "{}", self.constant)?;
+            separator = " * ";
+        }
+        for &(number, added) in &self.factors {
+            write!(f, "{separator}")?;
+            match added {
+                0 => write!(f, "argument {number}")?,
+                1.. => write!(f, "(argument {number} + {added})")?,
+                _ => write!(f, "(argument {number} - {})", added.unsigned_abs())?,
+            }
+            separator = " * ";
+        }
+        Ok(())
+    }
+}
+
 pub(super) fn is_index(ty: Type) -> bool {
     ty == Type::I32 || ty == Type::I64
 }
@@ -129,14 +151,20 @@ pub(super) fn power_of_two(func: &Function, bits: Value) -> Option<IndexExtent> 
     Some(IndexExtent::constant(1 << bits))
 }
 
-/// True if a value is this query along dimension 0, in one of the types of indices.
-pub(super) fn is_query(func: &Function, mut value: Value, op: Op) -> bool {
+/// Dimension along which a value is this query, in one of the types of indices.
+pub(super) fn queried(func: &Function, mut value: Value, op: Op) -> Option<u8> {
     while let Some(inst) = func.def_inst(value).filter(|_| is_index(func.value_type(value))) {
         let data = func.inst(inst);
-        match (data.op, &data.args[..]) {
-            (Op::Trunc | Op::Sext | Op::Zext | Op::Freeze, &[number]) => value = number,
-            (query, _) => return query == op && data.detail == Detail::Dimension(Some(0)),
+        match (data.op, &data.args[..], &data.detail) {
+            (Op::Trunc | Op::Sext | Op::Zext | Op::Freeze, &[number], _) => value = number,
+            (query, _, &Detail::Dimension(dimension)) if query == op => return dimension,
+            _ => return None,
         }
     }
-    false
+    None
+}
+
+/// True if a value is this query along dimension 0, in one of the types of indices.
+pub(super) fn is_query(func: &Function, value: Value, op: Op) -> bool {
+    queried(func, value, op) == Some(0)
 }

@@ -1,17 +1,25 @@
-//! Guards of the index: `if (i < n)` around all that a kernel does.
+//! Guards of the indices along dimensions: `if (x < w && y < h)` around all that a kernel does.
 //!
-//! Ensures: the kernel does the same in launches of at most n work-items. Those beyond do nothing, so a launch of more may be cut.
+//! Ensures: the kernel does the same in launches that end at the bounds of the dimensions. Work-items beyond do nothing, so a larger launch
+//! may be cut.
 
-use super::index_extents::{IndexExtent, extent, is_query};
+use super::index_extents::{IndexExtent, extent, queried};
 use crate::canonicalize::unreachable::remove_unreachable;
 use crate::simplify::dead::has_effects;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::IntPredicate;
-use heddle_ir::{Block, Function, Op};
+use heddle_ir::{Block, Constant, Function, Op, Scalar, Value};
+use rustc_hash::FxHashMap;
+
+/// Numbers from which on work-items do nothing, by dimension.
+pub type IndexBounds = [Option<IndexExtent>; 3];
+
+/// Maximum number of blocks without effects before what a kernel does.
+const MOST_BLOCKS: usize = 16;
 
 /// True if work-items that come to this block are done.
 fn only_returns(func: &Function, mut block: Block) -> bool {
-    for _ in 0..8 {
+    for _ in 0..MOST_BLOCKS {
         let mut insts = func.block_insts(block);
         let (Some(first), None) = (insts.next(), insts.next()) else { return false };
         match (func.inst(first).op, func.successors(block)) {
@@ -23,37 +31,94 @@ fn only_returns(func: &Function, mut block: Block) -> bool {
     false
 }
 
-/// Removes the guard of the index. Returns its end, or none if there is no such guard.
-pub(super) fn remove_guard(func: &mut Function) -> Option<IndexExtent> {
-    let entry = func.entry();
-    let terminator = func.terminator(entry)?;
-    let is_idle = |inst| inst == terminator || !has_effects(func, func.inst(inst));
+/// Comparisons all of which hold where a condition holds, or none of which holds where it does not.
+fn parts(func: &Function, condition: Value, holds: bool) -> Vec<Value> {
+    let (mut comparisons, mut open) = (Vec::new(), vec![condition]);
+    while let Some(condition) = open.pop() {
+        let data = func.def_inst(condition).map(|inst| func.inst(inst));
+        let constant = |value: Value| func.unsigned_constant(value);
+        match data.map(|data| (data.op, &data.args[..])) {
+            Some((Op::And, both)) if holds => open.extend(both),
+            Some((Op::Or, both)) if !holds => open.extend(both),
+            Some((Op::Select, &[one, other, rest])) if holds && constant(rest) == Some(0) => {
+                open.extend([one, other]);
+            }
+            Some((Op::Select, &[one, rest, other])) if !holds && constant(rest) == Some(1) => {
+                open.extend([one, other]);
+            }
+            _ => comparisons.push(condition),
+        }
+    }
+    comparisons
+}
+
+/// Dimension whose index is below an extent where a comparison holds, or does not hold.
+fn bound(func: &Function, comparison: Value, holds: bool) -> Option<(u8, IndexExtent)> {
+    let data = func.inst(func.def_inst(comparison)?);
+    let (Op::Icmp, Detail::IntCompare(predicate), &[a, b]) = (data.op, &data.detail, &data.args[..]) else {
+        return None;
+    };
+    let (index, count) =
+        match (predicate, holds) {
+            (IntPredicate::Slt | IntPredicate::Ult, true)
+            | (IntPredicate::Sge | IntPredicate::Uge, false) => (a, b),
+            (IntPredicate::Sgt | IntPredicate::Ugt, true)
+            | (IntPredicate::Sle | IntPredicate::Ule, false) => (b, a),
+            _ => return None,
+        };
+    Some((queried(func, index, Op::GlobalId)?, extent(func, count)?))
+}
+
+/// Removes the guard that comes first. True if there was one without other conditions.
+fn remove_first(func: &mut Function, bounds: &mut IndexBounds) -> Option<()> {
+    let mut block = func.entry();
+    for _ in 0..MOST_BLOCKS {
+        let terminator = func.terminator(block)?;
+        let is_idle = |inst| inst == terminator || !has_effects(func, func.inst(inst));
+        if !func.block_insts(block).all(is_idle) {
+            return None;
+        }
+        let &[next] = func.successors(block) else { break };
+        block = next;
+    }
+    let terminator = func.terminator(block)?;
     let data = func.inst(terminator);
     let (Op::Br, &[then, otherwise], &[condition]) = (data.op, data.targets(), &data.args[..]) else {
         return None;
     };
-    if !func.block_insts(entry).all(is_idle) {
+    let holds = !only_returns(func, then);
+    let (body, end) = if holds { (then, otherwise) } else { (otherwise, then) };
+    if body == end || !only_returns(func, end) {
         return None;
     }
-    let compared = func.inst(func.def_inst(condition)?);
-    let (Op::Icmp, Detail::IntCompare(predicate), &[a, b]) =
-        (compared.op, &compared.detail, &compared.args[..])
-    else {
-        return None;
-    };
-    let (body, end, index, count) = match predicate {
-        IntPredicate::Slt | IntPredicate::Ult => (then, otherwise, a, b),
-        IntPredicate::Sgt | IntPredicate::Ugt => (then, otherwise, b, a),
-        IntPredicate::Sge | IntPredicate::Uge => (otherwise, then, a, b),
-        IntPredicate::Sle | IntPredicate::Ule => (otherwise, then, b, a),
-        _ => return None,
-    };
-    if body == end || !is_query(func, index, Op::GlobalId) || !only_returns(func, end) {
-        return None;
+    let comparisons = parts(func, condition, holds);
+    let mut known: FxHashMap<Value, Value> = FxHashMap::default();
+    let count = comparisons.len();
+    for comparison in comparisons {
+        let Some((dimension, count)) = bound(func, comparison, holds) else { continue };
+        let to = bounds.get_mut(usize::from(dimension))?;
+        if to.get_or_insert_with(|| count.clone()) == &count {
+            let constant = func.make_const(Constant::int(Scalar::I1, i128::from(holds)));
+            known.insert(comparison, constant);
+        }
     }
-    let count = extent(func, count)?;
-    let data = func.inst_mut(terminator);
-    *data = InstData { origin: data.origin, ..InstData::jump(body) };
-    remove_unreachable(func);
-    Some(count)
+    let is_whole = known.len() == count;
+    if is_whole {
+        let data = func.inst_mut(terminator);
+        *data = InstData { origin: data.origin, ..InstData::jump(body) };
+        remove_unreachable(func);
+    }
+    func.map_values(|value| known.get(&value).copied().unwrap_or(value));
+    is_whole.then_some(())
+}
+
+/// Removes the guards of the indices. Returns their ends.
+pub(super) fn remove_guards(func: &mut Function) -> IndexBounds {
+    let mut bounds = IndexBounds::default();
+    for _ in 0..MOST_BLOCKS {
+        if remove_first(func, &mut bounds).is_none() {
+            break;
+        }
+    }
+    bounds
 }

@@ -16,7 +16,8 @@
 //! The phases, in order:
 //!
 //! * `inline` inlines calls to functions that query the launch, wait at barriers or name local memory.
-//! * `divided_index`, before all others, makes a kernel of several dimensions of one that divides its index.
+//! * `launch_forms`, before all others, makes forms of kernels for some launches: without guards of the indices, without loops over the grid,
+//!   with an index for each dimension.
 //! * `extensions` separates sign extensions that LLVM merged with address scales.
 //! * `unroll_hints` disables runtime unrolling of loops with divergent trip counts.
 //! * `launch_params` replaces launch queries by parameters.
@@ -40,6 +41,7 @@ mod inline;
 mod spill_slots;
 mod strided_loops;
 mod private_objects;
+mod launch_forms;
 mod launch_params;
 mod linear_indices;
 mod lane_refill;
@@ -47,6 +49,7 @@ mod region;
 mod unroll_hints;
 mod continuations;
 mod divided_index;
+mod index_digits;
 mod index_extents;
 mod index_guard;
 mod exit_plan;
@@ -54,8 +57,10 @@ mod single_iteration;
 mod vector_dimension;
 mod versions;
 
-pub use divided_index::{DividedIndex, SHORTEST_ROW, divided_index, observes_launch};
+pub use index_digits::SHORTEST_ROW;
 pub use index_extents::IndexExtent;
+pub use index_guard::IndexBounds;
+pub use launch_forms::{LaunchForm, launch_form, observes_launch};
 pub use launch_params::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN, MAX_WORK_ITEMS};
 pub(crate) use private_objects::{array_remark, users_of};
 pub use single_iteration::MOST_ITERATIONS;

@@ -1,0 +1,15 @@
+// Kernels with forms for some launches: at guards of two dimensions, of an index that is taken apart, in a loop over the grid.
+kernel void guarded(global float *out, int w, int h) {
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x >= w || y >= h) return;
+    out[y * w + x] *= 2.0f;
+}
+
+kernel void rows(global float *out, int w, int n) {
+    for (int i = get_global_id(0); i < n; i += get_global_size(0)) out[i % (w + 1) * 64 + i / (w + 1)] = i;
+}
+
+kernel void part(global float *out, int n) {
+    int i = get_global_id(0);
+    if (i < n) out[i] = get_local_id(0);
+}
