@@ -93,10 +93,12 @@ class UfuncTest(unittest.TestCase):
         own = a.copy()
         self.f(own, own, out=own)
         np.testing.assert_allclose(own, np.hypot(a, a), rtol=2e-6)
-        line = self.floats(1000)
-        known = line.copy()
-        self.f(line[1:], line[1:], out=line[:-1])
-        np.testing.assert_allclose(line[:-1], np.hypot(known[1:], known[1:]), rtol=2e-6)
+        # Neighbours to the right; several threads take parts of the longer line.
+        for count in (1000, 1_000_000):
+            line = self.floats(count)
+            known = line.copy()
+            self.f(line[1:], line[1:], out=line[:-1])
+            np.testing.assert_allclose(line[:-1], np.hypot(known[1:], known[1:]), rtol=2e-6)
         for wrong in (np.empty(7, np.float32), np.empty((40, 30), np.int32)):
             with self.assertRaises((ValueError, TypeError)):
                 self.f(a, 1, out=wrong)

@@ -71,7 +71,7 @@ impl ElementwiseFunction {
     ///
     /// # Safety
     /// Each operand has an address and a step in bytes, and at each of `count` steps an aligned element. The result's
-    /// elements overlap no other operand's, except that they may be the same.
+    /// elements are no input's that a later step reads, except that they may be the same in each step.
     pub unsafe fn call(&self, addresses: &[*mut u8], steps: &[isize], count: usize) {
         if addresses.len() != self.sizes.len() || steps.len() != self.sizes.len() || count == 0 {
             return;
@@ -98,8 +98,9 @@ impl ElementwiseFunction {
         let is_dense = |index: usize| count == 1 || steps[index] == self.sizes[index] as isize;
         let layout = (0..inputs).filter(|&index| !is_dense(index) && steps[index] == 0);
         let layout = layout.fold(0, |layout, index| layout | 1 << index);
-        let is_plain =
-            is_dense(result) && (0..inputs).all(|index| is_dense(index) || layout >> index & 1 != 0);
+        let is_plain = is_dense(result)
+            && (0..inputs).all(|index| is_dense(index) || layout >> index & 1 != 0)
+            && !(0..inputs).any(|index| self.is_shifted(addresses, steps, count, index));
         if is_plain && let Some(kernel) = self.kernel(layout) {
             // SAFETY: the caller's promise; inputs are consecutive, or a number where the layout says so.
             return unsafe { self.launch(&kernel, layout, addresses, count) };
@@ -126,6 +127,20 @@ impl ElementwiseFunction {
             };
         }
         Ok(())
+    }
+
+    /// True if an input shares memory with the result other than step by step. NumPy has a loop do so where each step reads ahead of what it
+    /// writes; the threads of a launch do not go in this order, but packed blocks do.
+    fn is_shifted(&self, addresses: &[*mut u8], steps: &[isize], count: usize, input: usize) -> bool {
+        let result = self.sizes.len() - 1;
+        let bytes = |index: usize| {
+            let first = addresses[index] as isize;
+            let last = first.wrapping_add(steps[index].wrapping_mul(count as isize - 1));
+            (first.min(last), first.max(last).wrapping_add(self.sizes[index] as isize))
+        };
+        let operand = |index: usize| (addresses[index], steps[index], self.sizes[index]);
+        let ((start, end), (result_start, result_end)) = (bytes(input), bytes(result));
+        operand(input) != operand(result) && start < result_end && result_start < end
     }
 
     fn kernel(&self, layout: u32) -> Option<Arc<Kernel>> {
