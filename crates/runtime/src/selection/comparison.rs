@@ -141,10 +141,10 @@ mod tests {
         let samples = (0..16).map(|at| if at == 5 { [10.0, 9000.0] } else { [10.0, 8.0] });
         let estimate = comparison(samples).estimate().expect("there are samples");
         assert!((estimate.ratio - 0.8).abs() < 1e-9 && estimate.error < 1e-9, "{estimate:?}");
-        // Nor does one of a code that is far slower, where the incumbent's slice was disturbed.
+        // Code that is far slower is dropped although a slice of the incumbent was disturbed.
         let samples = (0..5).map(|at| if at == 0 { [60.0, 12.0] } else { [1.0, 12.0] });
         assert!(comparison(samples).is_far_slower());
-        // Nor does it drop a candidate.
+        // One disturbed slice of a candidate does not drop it.
         assert!(!comparison([[10.0, 8.0], [10.0, 9000.0], [10.0, 8.0]]).is_far_slower());
         assert!(comparison([[10.0, 16.0], [1.0, 2.0], [10.0, 90.0]]).is_far_slower());
     }

@@ -69,7 +69,7 @@ fn bound(func: &Function, comparison: Value, holds: bool) -> Option<(u8, IndexEx
     Some((queried(func, index, Op::GlobalId)?, extent(func, count)?))
 }
 
-/// Removes the guard that comes first. True if there was one without other conditions.
+/// Removes the comparisons of indices from the guard that comes first. None if there is no guard, or if it has other conditions, which stay.
 fn remove_first(func: &mut Function, bounds: &mut IndexBounds) -> Option<()> {
     let mut block = func.entry();
     for _ in 0..MOST_BLOCKS {
