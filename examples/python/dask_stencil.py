@@ -1,6 +1,6 @@
 """Heat spreads over a plate: a stencil with halo on Dask workers, each of which launches Heddle's kernels.
 
-    pip install heddle-0.2.0-py3-none-manylinux_2_36_x86_64.whl dask distributed
+    pip install heddle_simd-0.2.0-py3-none-manylinux_2_36_x86_64.whl dask distributed
     python dask_stencil.py
 
 The program pickles as its source; the processes of a machine share what they compile by the cache on disk.

@@ -1,6 +1,6 @@
 """A sweep over parameters on Ray: each task simulates many paths of a price in one call.
 
-    pip install heddle-0.2.0-py3-none-manylinux_2_36_x86_64.whl ray
+    pip install heddle_simd-0.2.0-py3-none-manylinux_2_36_x86_64.whl ray
     python ray_sweep.py
 """
 

@@ -7,7 +7,6 @@ import os
 import platform
 import subprocess
 import sys
-import sysconfig
 from importlib import metadata
 from pathlib import Path
 from typing import Callable
@@ -16,19 +15,13 @@ from ._library import command_path, library_path, version
 
 _ICD = "heddle.icd"
 _SYSTEM = Path("/etc/OpenCL/vendors")
+# Seconds that the drivers of other loaders have to list their devices.
+_SECONDS = 60
 
 
 def cuda_folder() -> Path:
     """Returns the folder with `libcuda.so.1`, CUDA's runtime library and the stand-in for `ptxas`."""
     return library_path().parent / "heddle" / "cuda"
-
-
-def _packages() -> Path:
-    return Path(sysconfig.get_paths()["purelib"])
-
-
-def _data_folder() -> Path:
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "heddle"
 
 
 def _user_folder() -> Path:
@@ -41,7 +34,7 @@ def _environment_folder() -> Path:
 
 def _pyopencl_folder() -> Path | None:
     """Returns the folder in which PyOpenCL's own loader looks for drivers, if PyOpenCL is a wheel with a loader."""
-    for entry in [_packages(), *map(Path, sys.path)]:
+    for entry in map(Path, sys.path):
         folder = entry / "pyopencl" / ".libs"
         if any(folder.glob("libOpenCL*")):
             return folder
@@ -93,8 +86,12 @@ def uninstall(arguments: list[str]) -> int:
     if arguments:
         print("usage: python -m heddle uninstall", file=sys.stderr)
         return 2
+    # Folders that `install` may have created below others are removed, too.
+    places = [(_user_folder(), Path.home()), (_environment_folder(), Path(sys.prefix)), (_SYSTEM, _SYSTEM)]
     pyopencl = _pyopencl_folder()
-    for folder in filter(None, [_user_folder(), _environment_folder(), _SYSTEM, pyopencl]):
+    if pyopencl is not None:
+        places.append((pyopencl, pyopencl))
+    for folder, base in places:
         path = folder / _ICD
         try:
             is_own = path.read_text(encoding="utf-8").strip() == str(library_path())
@@ -105,10 +102,23 @@ def uninstall(arguments: list[str]) -> int:
         path.unlink()
         print(f"removed {path}")
         for parent in path.parents:
-            if parent == _SYSTEM or len(parent.parts) <= 3 or any(parent.iterdir()):
+            if parent == base or any(parent.iterdir()):
                 break
             parent.rmdir()
+    kept = _cache_folder()
+    if kept is not None:
+        print(f"kept {kept} with compiled kernels; help: rm -r {kept}")
     return 0
+
+
+def _cache_folder() -> Path | None:
+    """Returns the folder of the cache if it is there."""
+    done = subprocess.run([str(command_path()), "cache", "info"], capture_output=True, text=True, check=False)
+    if done.returncode or not done.stdout:
+        return None
+    # Objects are one of several folders in it.
+    folder = Path(done.stdout.splitlines()[0]).parent
+    return folder if folder.exists() and any(folder.iterdir()) else None
 
 
 def _loader_report() -> str:
@@ -118,9 +128,12 @@ def _loader_report() -> str:
         "for p in cl.get_platforms():\n"
         "    for d in p.get_devices(): print(f'{p.name}: {d.name.strip()} ({p.version})')\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    try:
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return f"fails: no answer within {_SECONDS} s"
     if done.returncode:
-        return f"fails: {done.stderr.strip().splitlines()[-1]}"
+        return f"fails: {(done.stderr.strip().splitlines() or [f'signal {-done.returncode}'])[-1]}"
     return done.stdout.strip().replace("\n", "; ") or "no platforms"
 
 
@@ -176,6 +189,14 @@ def doctor(arguments: list[str]) -> int:
     command = subprocess.run([str(command_path()), "doctor"], capture_output=True, text=True, check=False)
     print((command.stdout or command.stderr).rstrip())
     works = command.returncode == 0
+    # A package of others on PyPI, whose `heddle/__init__.py` replaces this one's.
+    namesake = _version_of("heddle")
+    if namesake is not None:
+        works = False
+        print(
+            f"PyPI's package `heddle` {namesake} is installed, which is another project and replaces files of this package; "
+            "help: pip uninstall heddle, then install the wheel of heddle-simd again with --force-reinstall"
+        )
     checks: list[tuple[str, Callable[[], tuple[bool, str]]]] = [
         ("PyOpenCL", _pyopencl_report),
         ("OpenCL loader", _system_loader_report),

@@ -110,10 +110,10 @@ def main():
             if packages:
                 subprocess.run([*pip, "--no-deps", *packages], check=True)
         if name == "Heddle":
-            for old in wheels.glob("heddle-*"):
+            for old in wheels.glob("heddle*"):
                 old.unlink()
             (wheels / wheel.name).symlink_to(wheel)
-            packages = ["heddle"]
+            packages = ["heddle-simd"]
         try:
             measure(name, wheels, packages, folder)
         except subprocess.CalledProcessError as reason:

@@ -16,7 +16,7 @@ done
 seconds() { date +%s.%N; }
 python3 -m venv venv
 start=$(seconds)
-venv/bin/pip install --quiet --no-index --find-links wheels heddle pyopencl numpy
+venv/bin/pip install --quiet --no-index --find-links wheels heddle-simd pyopencl numpy
 installed=$(seconds)
 venv/bin/python first_result.py
 first=$(seconds)
@@ -35,7 +35,7 @@ venv/bin/heddle clc kernel.cl --report | head -3
 # What `install` and pip wrote, both take away.
 venv/bin/python -m heddle install --venv >/dev/null
 venv/bin/python -m heddle uninstall >/dev/null
-venv/bin/pip uninstall --quiet --yes heddle
+venv/bin/pip uninstall --quiet --yes heddle-simd
 left=$(find venv -iname '*heddle*')
 [ -z "$left" ] || { echo "files stay: $left"; exit 1; }
 venv/bin/python -c 'import pyopencl'

@@ -88,7 +88,7 @@ pub(crate) enum XtaskVerb {
     Install(InstallArguments),
     /// Take away what `install` put there
     Uninstall(InstallArguments),
-    /// Make the wheel for PyPI: target/packages/heddle-*.whl
+    /// Make the wheel for PyPI: target/packages/heddle_simd-*.whl
     Wheel {
         /// Install it in a fresh Debian without compiler and LLVM (root and debootstrap), and run PyOpenCL, Numba, tinygrad and the
         /// Python API there

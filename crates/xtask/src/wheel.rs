@@ -14,6 +14,19 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+/// Name on PyPI, where `heddle` is an empty package of others. The package that programs import is `heddle`.
+const DISTRIBUTION: &str = "heddle-simd";
+
+/// Returns the head of the names of the wheel and of the folder of its metadata.
+fn stem() -> String {
+    format!("{}-{VERSION}", DISTRIBUTION.replace('-', "_"))
+}
+
+/// Returns the file name of the wheel.
+fn wheel_name(kind: MachineKind) -> String {
+    format!("{}-{}.whl", stem(), tag(kind))
+}
+
 /// Returns the platform of the wheel: libraries of Debian 12.
 fn tag(kind: MachineKind) -> String {
     format!("py3-none-manylinux_2_36_{}", kind.name)
@@ -38,7 +51,7 @@ pub(crate) fn make(kind: MachineKind) -> XtaskResult<PathBuf> {
     }
     write(&folder.join("pyopencl/.libs/heddle.icd"), "$ORIGIN/../../heddle/lib/libheddle.so\n")?;
     write_info(kind, &folder)?;
-    let wheel = packages().join(format!("heddle-{VERSION}-{}.whl", tag(kind)));
+    let wheel = packages().join(wheel_name(kind));
     pack(&folder, &wheel)?;
     let bytes = at(&wheel, fs::metadata(&wheel))?.len();
     println!("{}: {:.1} MB", wheel.display(), bytes as f64 / 1e6);
@@ -46,11 +59,11 @@ pub(crate) fn make(kind: MachineKind) -> XtaskResult<PathBuf> {
 }
 
 fn write_info(kind: MachineKind, folder: &Path) -> XtaskResult {
-    let info = folder.join(format!("heddle-{VERSION}.dist-info"));
+    let info = folder.join(format!("{}.dist-info", stem()));
     let readme = read(&root().join("python/README.md"))?;
     let metadata = format!(
         "Metadata-Version: 2.4\n\
-         Name: heddle\n\
+         Name: {DISTRIBUTION}\n\
          Version: {VERSION}\n\
          Summary: OpenCL, CUDA and NumPy kernels as vector code on the CPU\n\
          License-Expression: (MIT OR Apache-2.0) AND Apache-2.0 WITH LLVM-exception AND Zlib AND BSD-3-Clause AND GPL-3.0-only WITH GCC-exception-3.1\n\
@@ -130,7 +143,31 @@ fn pack(folder: &Path, wheel: &Path) -> XtaskResult {
 
 #[cfg(test)]
 mod tests {
-    use super::{base64_url, hex_bytes};
+    use super::{base64_url, hex_bytes, wheel_name};
+    use crate::machine::MachineKind;
+    use crate::run::{files_below, root};
+
+    #[test]
+    fn documents_install_this_wheel() {
+        let mut files = vec![root().join("README.md"), root().join("python/README.md")];
+        for folder in ["docs", "examples"] {
+            files.extend(files_below(&root().join(folder)).expect("the folder is there"));
+        }
+        let wheel = wheel_name(MachineKind::parse("x86_64").expect("it is a kind"));
+        let mut count = 0;
+        for path in files {
+            // Examples have files that are no text.
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let is_name = |letter: char| letter.is_alphanumeric() || "_-.".contains(letter);
+            for word in text.split(|letter| !is_name(letter)).filter(|word| word.ends_with("_x86_64.whl")) {
+                // The list of packages names no version.
+                let named = word.replace("VERSION", crate::run::VERSION);
+                assert_eq!(named, wheel, "{} installs another file", path.display());
+                count += 1;
+            }
+        }
+        assert!(count >= 6, "only {count} documents install the wheel");
+    }
 
     #[test]
     fn base64_has_no_padding() {
