@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import operator
 from typing import TYPE_CHECKING, Any, Callable, Sequence, Union
 
 import numpy as np
@@ -57,7 +58,8 @@ def empty(shape: Size, dtype: Any = np.float32) -> np.ndarray:
     size = math.prod(shape) * dtype.itemsize
     memory = np.empty(size + 128, np.uint8)
     start = -memory.ctypes.data % 128
-    return memory[start : start + size].view(dtype).reshape(shape)
+    array: np.ndarray = memory[start : start + size].view(dtype).reshape(shape)
+    return array
 
 
 def as_array(value: Any) -> np.ndarray:
@@ -127,7 +129,11 @@ class Parameter:
     def _memory(self, given: Any) -> Any:
         if given is None:
             return None, 0, None
-        array = given.array if isinstance(given, Strided) else as_array(given)
+        try:
+            array = given.array if isinstance(given, Strided) else as_array(given)
+        except (TypeError, BufferError) as reason:
+            text = f"expected an array for `{self.type}`, found {type(given).__name__}: {reason}"
+            raise LaunchError(f"argument `{self.name}`: {text}") from None
         self.check(array, isinstance(given, Strided))
         return array.ctypes.data, array.nbytes, array
 
@@ -151,9 +157,14 @@ class Parameter:
 
 
 def _sizes(size: Size) -> Any:
-    numbers = tuple(size) if isinstance(size, Sequence) else (size,)
+    try:
+        numbers = tuple(map(operator.index, size)) if isinstance(size, (Sequence, np.ndarray)) else (operator.index(size),)
+    except TypeError:
+        raise LaunchError(f"sizes of a launch are 1 to 3 integers, found {size!r}") from None
     if not 1 <= len(numbers) <= 3:
         raise LaunchError(f"a launch has 1 to 3 dimensions, found {len(numbers)}")
+    if min(numbers) < 0:
+        raise LaunchError(f"sizes of a launch are not negative, found {size!r}")
     return (ctypes.c_size_t * len(numbers))(*numbers)
 
 

@@ -89,7 +89,7 @@ def library() -> ctypes.CDLL:
 
 def version() -> str:
     """Returns the version of the library."""
-    return library().heddle_version().decode()
+    return str(library().heddle_version().decode())
 
 
 def take_text(address: int | None) -> str | None:

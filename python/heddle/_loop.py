@@ -63,7 +63,7 @@ class Loop:
         self._kept = (
             (ctypes.c_void_p * 1)(address),
             (ctypes.c_void_p * 1)(self._handle),
-            (ctypes.c_char * len(dtypes))(*[dtype.num for dtype in dtypes]),
+            (ctypes.c_uint8 * len(dtypes))(*[dtype.num for dtype in dtypes]),
             name.encode(),
             doc.encode(),
         )

@@ -61,12 +61,22 @@ class Program:
         if isinstance(source, (bytearray, memoryview)):
             source = bytes(source)
         if isinstance(source, bytes) and source[:4] not in _SPIRV_MAGIC:
-            source = source.decode()
+            source = self._text(source)
+        if not isinstance(source, (str, bytes)):
+            raise TypeError(f"a program is OpenCL C or PTX in a string, or SPIR-V in bytes, found {type(source).__name__}")
         self.source = source
         self.options = options
         self._compiled = _compiled(source, options)
         self._handle = self._compiled.handle
         self.log: str = self._compiled.log
+
+    @staticmethod
+    def _text(source: bytes) -> str:
+        try:
+            return source.decode()
+        except UnicodeDecodeError:
+            reason = f"error: {len(source)} bytes are neither text nor SPIR-V, which begins with the number 0x07230203"
+            raise BuildError(reason) from None
 
     @property
     def kernel_names(self) -> list[str]:

@@ -74,7 +74,7 @@ class PtxProgram(Program):
         """Names of the kernels, in the order of the source."""
         import re
 
-        return re.findall(r"\.entry\s+([\w$]+)", self.source)
+        return re.findall(r"\.entry\s+([\w$]+)", str(self.source))
 
     def kernel(self, name: str) -> "PtxKernel":  # type: ignore[override]
         """Returns the kernel of this name."""

@@ -15,6 +15,8 @@ from ._library import command_path, library_path, version
 
 _ICD = "heddle.icd"
 _SYSTEM = Path("/etc/OpenCL/vendors")
+# Packages with the libraries that Numba's CUDA compiler calls.
+_NVIDIA = "nvidia-cuda-nvcc-cu12 nvidia-cuda-nvrtc-cu12 nvidia-cuda-runtime-cu12"
 # Seconds that the drivers of other loaders have to list their devices.
 _SECONDS = 60
 
@@ -64,7 +66,7 @@ def run(arguments: list[str]) -> int:
 
 def install(arguments: list[str]) -> int:
     """Writes a file for OpenCL's loaders."""
-    folders = {"--user": _user_folder, "--venv": _environment_folder, "--system": lambda: _SYSTEM}
+    folders: dict[str, Callable[[], Path]] = {"--user": _user_folder, "--venv": _environment_folder, "--system": lambda: _SYSTEM}
     if len(arguments) != 1 or arguments[0] not in folders:
         print("usage: python -m heddle install --user|--venv|--system", file=sys.stderr)
         return 2
@@ -166,6 +168,19 @@ def _system_loader_report() -> tuple[bool, str]:
     return True, f"{folders[0]}: {names}; help: python -m heddle run -- PROGRAM, or python -m heddle install --system"
 
 
+def _numba_report() -> tuple[bool, str]:
+    """Returns the version of Numba's CUDA compiler, and which other packages it needs or must not find."""
+    found = _version_of("numba-cuda")
+    if found is None:
+        return True, "not installed"
+    linker = next(filter(_version_of, ("nvidia-nvjitlink-cu12", "nvidia-nvjitlink")), None)
+    if linker is not None:
+        return False, f"{found}; its linker makes machine code of GPUs; help: pip uninstall {linker}, so that Numba links by the driver"
+    if not any(map(_version_of, ("nvidia-cuda-nvcc-cu12", "nvidia-nvvm"))):
+        return False, f"{found}; NVVM is missing; help: pip install {_NVIDIA}"
+    return True, found
+
+
 def _cuda_report() -> tuple[bool, str]:
     try:
         driver = ctypes.CDLL(str(cuda_folder() / "libcuda.so.1"))
@@ -201,6 +216,7 @@ def doctor(arguments: list[str]) -> int:
         ("PyOpenCL", _pyopencl_report),
         ("OpenCL loader", _system_loader_report),
         ("CUDA driver", _cuda_report),
+        ("Numba CUDA", _numba_report),
     ]
     for name, check in checks:
         is_good, text = check()

@@ -36,12 +36,12 @@ class ElementType(NamedTuple):
     """Scalar type and number of elements of a number or vector in OpenCL C."""
 
     dtype: np.dtype
-    count: int
+    length: int
 
     @property
     def align(self) -> int:
         """Alignment in memory: vectors of three have that of four."""
-        return self.dtype.itemsize * (4 if self.count == 3 else self.count)
+        return self.dtype.itemsize * (4 if self.length == 3 else self.length)
 
 
 def element_type(name: str) -> ElementType | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import re
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -58,26 +58,37 @@ def _depth_zero(source: str) -> str:
 
 def parse_signature(source: str, name: str | None) -> Signature:
     """Returns the signature of a function of the source: the last one, or the one of this name."""
+    if not isinstance(source, str):
+        raise TypeError(f"a function is OpenCL C in a string, found {type(source).__name__}")
     found = None
     for result, function, parameters in _DEFINITION.findall(_depth_zero(source)):
         if name is None or function == name:
             found = (result, function, parameters)
     if found is None:
-        raise BuildError(f"error: no definition of a function{f' `{name}`' if name else ''} in the source")
+        raise BuildError(
+            f"error: no definition of a function{f' `{name}`' if name else ''} in the source\n"
+            "help: write a whole function of OpenCL C, as in float f(float x) { return 2 * x; }"
+        )
     result, function, parameters = found
     types, names = [], []
     for parameter in filter(None, map(str.strip, parameters.split(","))):
         *words, last = parameter.split()
+        if "*" in parameter or "[" in parameter:
+            raise BuildError(
+                f"error: `{function}` cannot be called over arrays: its parameter `{parameter}` is a pointer\n"
+                "help: take the number of one element, or write a kernel and use heddle.Program"
+            )
+        if not _type_of(words) and last != "void":
+            raise BuildError(f"error: the parameter `{last}` of `{function}` has no type or no name")
         types.append(_type_of(words))
         names.append(last)
     if names == ["void"]:
         types, names = [], []
     for type_name in (_type_of(result.split()), *types):
         if type_name not in SCALARS or type_name == "bool":
-            raise BuildError(
-                f"error: `{function}` cannot be called over arrays: `{type_name}` is no number\n"
-                "help: take and return numbers, or write a kernel and use heddle.Program"
-            )
+            kept = "take and return numbers, or write a kernel and use heddle.Program"
+            help_text = "uchar has the numbers 0 and 1" if type_name == "bool" else kept
+            raise BuildError(f"error: `{function}` cannot be called over arrays: `{type_name}` is no number\nhelp: {help_text}")
     return Signature(function, _type_of(result.split()), tuple(types), tuple(names))
 
 
@@ -200,6 +211,8 @@ class Ufunc:
         self._ufunc = self._loop.ufunc
         self._failed = self._loop.failed
         self._layouts = {0}
+        # Number of inputs of calls that may go to NumPy's ufunc.
+        self._dense = self.nin if self._ufunc is not None else -1
         # NumPy takes a Python number next to arrays of integers for a 64-bit one.
         self._is_mixed = len({dtype.kind for dtype in self._dtypes}) > 1
         self._accepted = [(dtype, (int, float) if dtype.kind == "f" else (int,)) for dtype in self._dtypes]
@@ -216,6 +229,28 @@ class Ufunc:
 
     def __call__(self, *inputs: Any, out: Any = None) -> Any:
         """Returns the function's results for the elements of the broadcast arguments."""
+        # Dense arrays of one shape take the shortest way, written out: on small ones checks cost as much as the launch.
+        if len(inputs) == 2 == self._dense:
+            x, y = inputs
+            dtypes = self._dtypes
+            if type(x) is _ARRAY and type(y) is _ARRAY and x.dtype is dtypes[0] and y.dtype is dtypes[1]:
+                shape = x.shape
+                is_dense = shape == y.shape and x.flags.c_contiguous and y.flags.c_contiguous
+                if is_dense and (out is None or self._takes(out, shape)):
+                    found = self._ufunc(x, y) if out is None else self._ufunc(x, y, out)
+                    if self._failed.value:
+                        self._loop.raise_failure()
+                    return found
+        elif len(inputs) == 1 == self._dense:
+            (x,) = inputs
+            if type(x) is _ARRAY and x.dtype is self._dtypes[0] and x.flags.c_contiguous and (out is None or self._takes(out, x.shape)):
+                found = self._ufunc(x) if out is None else self._ufunc(x, out)
+                if self._failed.value:
+                    self._loop.raise_failure()
+                return found
+        return self._call_general(inputs, out)
+
+    def _call_general(self, inputs: tuple[Any, ...], out: Any) -> Any:
         layout = self._dense_layout(inputs, out)
         if layout is not None:
             if layout not in self._layouts:
@@ -266,9 +301,11 @@ class Ufunc:
             bit <<= 1
         if out is None:
             return None if shape is None else layout
-        if type(out) is not _ARRAY or out.dtype is not self._result or not out.flags.carray or out.shape != shape:
-            return None
-        return layout
+        return layout if self._takes(out, shape) else None
+
+    def _takes(self, out: Any, shape: tuple[int, ...] | None) -> bool:
+        """True if `out` is a dense array of this shape and of the declared type."""
+        return type(out) is _ARRAY and out.dtype is self._result and out.shape == shape and out.flags.carray
 
     def _input(self, given: Any, dtype: np.dtype) -> np.ndarray:
         array = given if isinstance(given, np.ndarray) else self._convert(given, dtype)
@@ -290,9 +327,10 @@ class Ufunc:
     def _target(self, out: Any, shape: tuple[int, ...], arrays: list[np.ndarray]) -> np.ndarray:
         """Returns the array that the kernel writes: `out` itself, or one that is copied into it."""
         if out is None:
-            order = "F" if arrays and all(a.flags.fnc for a in arrays if a.shape == shape and a.ndim > 1) else "C"
+            order: Literal["F", "C"] = "F" if arrays and all(a.flags.fnc for a in arrays if a.shape == shape and a.ndim > 1) else "C"
             is_plain = not any(a.shape == shape and a.ndim > 1 for a in arrays)
-            return np.empty(shape, self._result, "C" if is_plain else order)
+            empty: np.ndarray = np.empty(shape, self._result, "C" if is_plain else order)
+            return empty
         if not isinstance(out, np.ndarray) or not out.flags.writeable:
             raise ValueError("out must be an array that can be written")
         if not np.can_cast(self._result, out.dtype, "same_kind"):
@@ -325,11 +363,11 @@ class Ufunc:
         spread = [array for array in arrays if array.size != 1]
         strides = []
         for array in (*spread, target):
-            steps = np.broadcast_to(array, shape).strides if array is not target else target.strides
-            strides.append([step // array.itemsize for step in steps])
+            in_bytes = np.broadcast_to(array, shape).strides if array is not target else target.strides
+            strides.append([step // array.itemsize for step in in_bytes])
         if target.flags.fnc:
             shape = shape[::-1]
-            strides = [steps[::-1] for steps in strides]
+            strides = [own[::-1] for own in strides]
         sizes, steps = _coalesce(shape, strides)
         outer = len(sizes) - min(len(sizes), _DIMENSIONS)
         inner = sizes[outer:][::-1]
@@ -344,8 +382,8 @@ class Ufunc:
         offsets = []
         for index in itertools.product(*map(range, sizes[:outer])):
             starts = iter([sum(i * s for i, s in zip(index, step)) for step in steps])
-            own = [0 if array.size == 1 else next(starts) * array.itemsize for array in arrays]
-            offsets.append([*own, next(starts) * target.itemsize])
+            of_inputs = [0 if array.size == 1 else next(starts) * array.itemsize for array in arrays]
+            offsets.append([*of_inputs, next(starts) * target.itemsize])
         return LaunchPlan(kernel, (ctypes.c_size_t * len(inner))(*inner), template, numbers, slots, offsets)
 
     @staticmethod

@@ -57,6 +57,18 @@ class ProgramTest(unittest.TestCase):
         kernel(0, 2, self.x, self.y)
         self.assertTrue(np.array_equal(self.y, 2.5 * self.x + 1))
 
+    def test_sizes_and_arguments_of_the_wrong_kind(self):
+        kernel = self.program.kernel("saxpy")
+        for size in (self.x, "10", 10.0, None):
+            self.refuses("1 to 3 integers", heddle.LaunchError, kernel, size, 2, self.x, self.y)
+        self.refuses("not negative", heddle.LaunchError, kernel, -1, 2, self.x, self.y)
+        self.refuses("expected an array for `float*`, found list", heddle.LaunchError, kernel, 3, 2, [1, 2, 3], self.y)
+        kernel(np.array([self.x.size]), 2, self.x, self.y)
+        self.assertTrue(np.array_equal(self.y, 2 * self.x + 1))
+        for source in (None, 3, lambda: 0):
+            self.refuses("OpenCL C or PTX in a string", TypeError, heddle.Program, source)
+        self.refuses("neither text nor SPIR-V", heddle.BuildError, heddle.Program, b"\xff\xfe\x00")
+
     def test_other_buffers_are_arrays(self):
         kernel = self.program.kernel("saxpy")
         memory = bytearray(self.y.tobytes())

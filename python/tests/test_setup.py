@@ -6,8 +6,10 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import heddle
+from heddle import _setup
 
 
 @unittest.skipUnless(heddle.command_path().exists(), "the command is not there: HEDDLE_COMMAND")
@@ -60,12 +62,38 @@ class SetupTest(unittest.TestCase):
         subprocess.run([sys.executable, "-c", program], env=self.environment, check=True)
         self.assertIn(f"rm -r {self.environment['HEDDLE_CACHE_DIR']}", self.output("uninstall"))
 
+    def test_packages_that_numba_needs_or_must_not_find_are_reported(self):
+        def report(**versions):
+            with mock.patch.object(_setup, "_version_of", lambda name: versions.get(name.replace("-", "_"))):
+                return _setup._numba_report()
+
+        self.assertEqual(report(), (True, "not installed"))
+        is_good, text = report(numba_cuda="0.30.4")
+        self.assertFalse(is_good)
+        self.assertIn("NVVM is missing; help: pip install nvidia-cuda-nvcc-cu12", text)
+        needed = {"numba_cuda": "0.30.4", "nvidia_cuda_nvcc_cu12": "12.9.86"}
+        self.assertEqual(report(**needed), (True, "0.30.4"))
+        is_good, text = report(**needed, nvidia_nvjitlink_cu12="12.9.86")
+        self.assertFalse(is_good)
+        self.assertIn("pip uninstall nvidia-nvjitlink-cu12", text)
+
     def test_a_package_of_the_same_name_is_reported(self):
         self.assertNotIn("another project", self.output("doctor", code=None))
         info = self.packages / "heddle-0.0.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: heddle\nVersion: 0.0.0\n", encoding="utf-8")
         self.assertIn("`heddle` 0.0.0 is installed, which is another project", self.output("doctor", code=1))
+
+    def test_threads_are_those_of_the_affinity_or_of_the_variable(self):
+        first = min(os.sched_getaffinity(0))
+        own = os.sched_getaffinity(0)
+        # Children begin with the affinity of this thread.
+        os.sched_setaffinity(0, {first})
+        self.addCleanup(os.sched_setaffinity, 0, own)
+        self.environment.pop("HEDDLE_THREADS", None)
+        self.assertIn(", 1 threads", self.output("doctor", code=None))
+        self.environment["HEDDLE_THREADS"] = "3"
+        self.assertIn(", 3 threads", self.output("doctor", code=None))
 
     def test_mistakes_are_answered_by_the_usage(self):
         for arguments in (["install"], ["install", "--root"], ["uninstall", "now"], ["doctor", "-v"], ["run"]):

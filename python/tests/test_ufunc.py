@@ -103,6 +103,24 @@ class UfuncTest(unittest.TestCase):
             with self.assertRaises((ValueError, TypeError)):
                 self.f(a, 1, out=wrong)
 
+    def test_arrays_at_any_address(self):
+        # Long results begin with a launch for the elements before the first cache line.
+        count = 100_000
+        memory = self.floats(count + 32)
+        for start in (0, 1, 5, 15):
+            x = memory[start : start + count]
+            whole = np.full(count + 32, -1, np.float32)
+            out = whole[start + 3 : start + 3 + count]
+            self.f(x, x, out=out)
+            np.testing.assert_allclose(out, np.hypot(x, x), rtol=2e-6)
+            self.f(x, 2.0, out=out)
+            np.testing.assert_allclose(out, np.hypot(x, 2), rtol=2e-6)
+            self.assertEqual((whole == -1).sum(), 32)
+        twice = heddle.vectorize("double twice(uchar x) { return 2 * x; }")
+        bytes_ = np.arange(count, dtype=np.uint32).astype(np.uint8)
+        np.testing.assert_array_equal(twice(bytes_[1:]), 2.0 * bytes_[1:])
+        np.testing.assert_array_equal(twice(bytes_[:, None])[:, 0], 2.0 * bytes_)
+
     def test_numbers_and_types(self):
         found = self.f(3, 4.0)
         self.assertIsInstance(found, np.float32)
@@ -155,6 +173,19 @@ class UfuncTest(unittest.TestCase):
         for source in ("", "void f(float x) {}", "float f(float *x) { return *x; }", "float f(float x) { return y; }"):
             with self.assertRaises(heddle.BuildError):
                 heddle.vectorize(source)
+        answers = {
+            "float f(x) { return x; }": "the parameter `x` of `f` has no type",
+            "float f(float *x) { return *x; }": "parameter `float *x` is a pointer",
+            "float f(float x[3]) { return x[0]; }": "parameter `float x[3]` is a pointer",
+            "bool f(float x) { return x > 0; }": "uchar has the numbers 0 and 1",
+            "2 * x": "help: write a whole function",
+        }
+        for source, answer in answers.items():
+            with self.assertRaises(heddle.BuildError) as found:
+                heddle.vectorize(source)
+            self.assertIn(answer, str(found.exception))
+        with self.assertRaisesRegex(TypeError, "OpenCL C in a string, found function"):
+            heddle.vectorize(lambda x: x)
 
     def test_pickles_and_reports(self):
         f = pickle.loads(pickle.dumps(self.f))

@@ -67,6 +67,13 @@ fn the_package_passes_its_tests() {
 }
 
 #[test]
+fn checkers_of_types_know_the_package() {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mypy").to_string_lossy().into_owned();
+    let files = ["python/heddle", "python/tests/typed_program.py"];
+    run("types", &[&["-m", "mypy", "--strict", "--cache-dir", &cache], &files[..]].concat());
+}
+
+#[test]
 fn processes_that_start_at_once_compile_a_kernel_once() {
     run("many", &["tests/packages/many_processes.py", "32"]);
 }

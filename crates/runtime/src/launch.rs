@@ -164,7 +164,7 @@ impl LaunchError {
 fn help_for_fault(fault: &KernelFault) -> &'static str {
     match fault {
         KernelFault::Access(_) | KernelFault::Bus(_) => {
-            "\nhelp: run it with HEDDLE_VERIFY=1, which names thread and line"
+            "\nhelp: in an OpenCL or CUDA program HEDDLE_VERIFY=1 names thread and line"
         }
         _ => "",
     }

@@ -17,6 +17,7 @@ const OBJECT: [u8; 4] = *b"\x7fELF";
 
 /// Version of a wrapper with a list of translation units.
 const LINKED: u32 = 2;
+const OBJECT_ONLY: &str = "GPU machine code without PTX\nhelp: compile with PTX (`-arch=compute_75`); with Numba, uninstall `nvidia-nvjitlink-cu12`, so that it links by the driver";
 const NO_PTX: &str = "fat binary with GPU machine code only\nhelp: compile with PTX (`-arch=compute_75`)";
 
 const KIND_PTX: u16 = 1;
@@ -48,7 +49,7 @@ pub unsafe fn ptx_at(image: *const u8) -> PtxText {
     // SAFETY: the caller's promise; a text has at least its zero byte, and each byte is looked at only if those before fit.
     let starts = |mark: [u8; 4]| (0..4).all(|at| unsafe { image.add(at).read() } == mark[at]);
     if starts(OBJECT) {
-        return Err(ImageError::NoPtx("GPU machine code"));
+        return Err(ImageError::NoPtx(OBJECT_ONLY));
     }
     if starts(WRAPPER.to_le_bytes()) {
         // SAFETY: the caller's promise.
@@ -136,7 +137,7 @@ unsafe fn ptx_in_container_at(container: *const u8) -> PtxText {
 /// Extracts the PTX of an image of known length.
 pub fn ptx_of(bytes: &[u8]) -> PtxText {
     if bytes.starts_with(&OBJECT) {
-        return Err(ImageError::NoPtx("GPU machine code"));
+        return Err(ImageError::NoPtx(OBJECT_ONLY));
     }
     if bytes.starts_with(&CONTAINER.to_le_bytes()) {
         return ptx_in_container(bytes);
