@@ -1,11 +1,13 @@
 //! Benchmarks: `./x bench`. Most are names of the program `bench` of crates/testing; some are scripts in Python.
 
 use crate::builds::{build_installed, build_workspace, link_cuda, tool};
+use crate::machine::MachineKind;
 use crate::run::{
     XtaskResult, at, fail, in_front, pass, program, release, root, target, tee, tool_folder, write,
 };
 use crate::tools::{cuda_python, install_wheels};
 use crate::try_programs::{TryDpnpArguments, try_dpnp};
+use crate::wheel::wheel_path;
 use clap::Args;
 use std::fs;
 use std::path::PathBuf;
@@ -107,15 +109,10 @@ fn ufuncs(words: &[String]) -> XtaskResult<Command> {
 
 /// Compares the wheel of `./x wheel` with those of Intel's driver and PoCL.
 fn packages() -> XtaskResult<Command> {
-    let suffix = format!("_{}.whl", std::env::consts::ARCH);
-    let entries = fs::read_dir(crate::run::packages()).into_iter().flatten().flatten();
-    let is_wheel = |name: &str| name.starts_with("heddle-") && name.ends_with(&suffix);
-    let mut wheels: Vec<PathBuf> = entries
-        .filter(|entry| is_wheel(&entry.file_name().to_string_lossy()))
-        .map(|entry| entry.path())
-        .collect();
-    wheels.sort();
-    let Some(wheel) = wheels.first() else { return fail("there is no wheel: ./x wheel") };
+    let wheel = wheel_path(MachineKind::parse(std::env::consts::ARCH)?);
+    if !wheel.exists() {
+        return fail("there is no wheel: ./x wheel");
+    }
     let mut command = limited("python3".into());
     command.arg("tests/packages/bench_packages.py").arg(wheel).arg(folder().join("packages"));
     Ok(command)

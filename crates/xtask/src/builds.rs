@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// True in a verb that a test of `./x test` runs: it leaves what is built as it is.
-fn is_built() -> bool {
+pub(crate) fn is_built() -> bool {
     std::env::var_os("HEDDLE_X_BUILT").is_some_and(|value| !value.is_empty())
 }
 

@@ -3,6 +3,7 @@
 //! Packages for another kind than the own one are linked against Debian's libraries for it, which `cross.rs` unpacks into
 //! target/aarch64, by Debian's cross compiler.
 
+use crate::builds::is_built;
 use crate::run::{XtaskResult, cargo, fail, program, run, target};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -66,6 +67,9 @@ impl MachineKind {
 
     /// Builds the libraries with LLVM and clang in them.
     pub(crate) fn build(self) -> XtaskResult {
+        if is_built() {
+            return Ok(());
+        }
         let packages = ["heddle-bundle", "heddle-cudart", "heddle-cudart12"];
         let mut build = cargo("build");
         build.args(["--profile", "dist", "--features", "heddle-bundle/static"]);

@@ -1,7 +1,7 @@
 //! The wheel in a fresh Debian without compiler and LLVM: tests/packages/fresh_root.sh.
 
 use crate::run::{
-    XtaskResult, at, copy, fail, files_below, fresh, printed, program, root, run, target, tool_folder,
+    XtaskResult, at, copy, fail, files_below, fresh, printed, program, read, root, run, target, tool_folder,
 };
 use crate::tools::{install_wheels, is_installed, stamp};
 use std::fs;
@@ -35,17 +35,30 @@ const PLATFORMS: [&str; 5] = [
     "manylinux2014_x86_64",
 ];
 
-/// Downloads the other wheels: PyOpenCL with what it needs, and the packages of the CUDA tests.
+/// Wheels that documents install next to the own one, with what they need.
+const OTHERS: [&str; 3] = ["pyopencl", "numpy", "pytest"];
+
+/// Downloads the other wheels once: PyOpenCL and pytest with what they need, and the packages of the CUDA tests.
 fn download(into: &Path) -> XtaskResult {
-    let list = root().join("tests/cuda/requirements.txt").to_string_lossy().into_owned();
-    for wanted in [&["pyopencl", "numpy"][..], &["--no-deps", "--requirement", &list]] {
+    let list = root().join("tests/cuda/requirements.txt");
+    let contents = format!("{}\n{}", OTHERS.join(" "), read(&list)?);
+    if is_installed(into, &contents) {
+        return Ok(());
+    }
+    fresh(into)?;
+    let list = list.to_string_lossy().into_owned();
+    for wanted in [&OTHERS[..], &["--no-deps", "--requirement", &list]] {
         let mut pip = program("python3", ["-m", "pip", "download", "--quiet", "--only-binary", ":all:"]);
         pip.args(["--python-version", PYTHON, "--implementation", "cp"]);
         pip.args(PLATFORMS.iter().flat_map(|platform| ["--platform", platform]));
         run(pip.arg("--dest").arg(into).args(wanted))?;
     }
-    Ok(())
+    stamp(into, &contents)
 }
+
+/// Documents that install the wheel.
+const DOCUMENTS: [&str; 5] =
+    ["README.md", "python/README.md", "docs/howto/python.md", "docs/howto/ci.md", "examples/ci/github.yml"];
 
 /// Checkers of wheels.
 const CHECKERS: [&str; 2] = ["auditwheel==6.8.2", "twine==7.0.0"];
@@ -76,20 +89,23 @@ pub(crate) fn try_wheel(wheel: &Path) -> XtaskResult {
     check_wheel(wheel)?;
     let folder = fresh_root()?;
     let wheels = target().join("wheels");
-    if !wheels.exists() {
-        at(&wheels, fs::create_dir_all(&wheels))?;
-        download(&wheels).inspect_err(|_| _ = fs::remove_dir_all(&wheels))?;
-    }
+    download(&wheels)?;
     let place = folder.join("heddle");
     fresh(&place)?;
     for file in files_below(&wheels)? {
         copy(&file, &place.join("wheels").join(file.file_name().unwrap_or_default()))?;
     }
     copy(wheel, &place.join("wheels").join(wheel.file_name().unwrap_or_default()))?;
-    for (from, into) in [("tests/packages", ""), ("python/tests", "python_tests")] {
+    for (from, into) in
+        [("tests/packages", ""), ("python/tests", "python_tests"), ("tests/documents", "documents")]
+    {
         for file in files_below(&root().join(from))? {
             copy(&file, &place.join(into).join(file.file_name().unwrap_or_default()))?;
         }
+    }
+    copy(&root().join("tests/documents/document_blocks.py"), &place.join("document_blocks.py"))?;
+    for document in DOCUMENTS {
+        copy(&root().join(document), &place.join("told").join(document))?;
     }
     // Processes of the root see no others, and their /proc goes with them.
     let script = ["--mount", "--pid", "--fork", "--mount-proc"];

@@ -27,6 +27,11 @@ fn wheel_name(kind: MachineKind) -> String {
     format!("{}-{}.whl", stem(), tag(kind))
 }
 
+/// Returns the path of the wheel of this version.
+pub(crate) fn wheel_path(kind: MachineKind) -> PathBuf {
+    packages().join(wheel_name(kind))
+}
+
 /// Returns the platform of the wheel: libraries of Debian 12.
 fn tag(kind: MachineKind) -> String {
     format!("py3-none-manylinux_2_36_{}", kind.name)
@@ -51,7 +56,7 @@ pub(crate) fn make(kind: MachineKind) -> XtaskResult<PathBuf> {
     }
     write(&folder.join("pyopencl/.libs/heddle.icd"), "$ORIGIN/../../heddle/lib/libheddle.so\n")?;
     write_info(kind, &folder)?;
-    let wheel = packages().join(wheel_name(kind));
+    let wheel = wheel_path(kind);
     pack(&folder, &wheel)?;
     let bytes = at(&wheel, fs::metadata(&wheel))?.len();
     println!("{}: {:.1} MB", wheel.display(), bytes as f64 / 1e6);
