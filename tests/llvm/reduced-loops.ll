@@ -30,6 +30,11 @@
 ; run: @inserted(&a, 1) lanes=1 with a: i32 [3, 1, 4, 1] -> 1; a: [3, 1, 4, 1]
 ; run: @down_to(&a, 3) lanes=1 with a: i32 [1, 2, 3, 4] -> 10
 ; run: @down_to(&a, -1) lanes=1 with a: i32 [1, 2, 3, 4] -> 0
+; run: @tiled(&a, 1, 0) lanes=1 with a: i32 zero 6 -> a: [0, 1, 0, 0, 0, 25]
+; run: @tiled(&a, -4, 1) lanes=1 with a: i32 zero 6 -> a: [0, 0, 0, 0, 16, 0]
+; run: @tiled(&a, 2, 1) lanes=1 with a: i32 zero 6 -> a: [0, 0, 0, 0, 0, 0]
+; run: @tiled_sum(&a, 1, 0) lanes=1 with a: i32 zero 6 -> a: [0, 1, 0, 0, 0, 25]
+; run: @tiled_top(&a, 1, 0) lanes=1 with a: i32 zero 6 -> a: [0, 1, 0, 0, 0, 25]
 ; run: @far_down(&a, 1) lanes=1 with a: i32 [1, 2, 3, 4] -> -2147483649
 define i32 @countdown(ptr %a, i32 %first, i32 %last, i32 %none) {
 entry:
@@ -408,4 +413,94 @@ loop:
   br i1 %again, label %loop, label %end
 end:
   ret i64 %next
+}
+; The index of 32 bits next to the counter has its values, but for a constant.
+define void @tiled(ptr %a, i32 %x, i32 %y) {
+entry:
+  %row = shl nsw i32 %y, 2
+  %first = add nsw i32 %row, %x
+  %any = icmp slt i32 %first, 6
+  br i1 %any, label %before, label %end
+before:
+  %r = sext i32 %row to i64
+  %c = sext i32 %x to i64
+  %sum = add i64 %c, %r
+  %both = add i64 %r, %c
+  %t = add i64 %both, -4
+  %offset = shl i64 %sum, 2
+  %start = getelementptr i8, ptr %a, i64 %offset
+  br label %loop
+loop:
+  %p = phi ptr [ %start, %before ], [ %p.next, %loop ]
+  %i = phi i32 [ %first, %before ], [ %i.next, %loop ]
+  %left = phi i64 [ %t, %before ], [ %left.next, %loop ]
+  %square = mul i32 %i, %i
+  store i32 %square, ptr %p, align 4
+  %left.next = add i64 %left, 4
+  %i.next = add i32 %i, 4
+  %p.next = getelementptr i8, ptr %p, i64 16
+  %again = icmp slt i64 %left.next, 2
+  br i1 %again, label %loop, label %end
+end:
+  ret void
+}
+; The sum of 32 bits may wrap.
+define void @tiled_sum(ptr %a, i32 %x, i32 %y) {
+entry:
+  %row = shl nsw i32 %y, 2
+  %first = add i32 %row, %x
+  %any = icmp slt i32 %first, 6
+  br i1 %any, label %before, label %end
+before:
+  %r = sext i32 %row to i64
+  %c = sext i32 %x to i64
+  %sum = add i64 %c, %r
+  %both = add i64 %r, %c
+  %t = add i64 %both, -4
+  %offset = shl i64 %sum, 2
+  %start = getelementptr i8, ptr %a, i64 %offset
+  br label %loop
+loop:
+  %p = phi ptr [ %start, %before ], [ %p.next, %loop ]
+  %i = phi i32 [ %first, %before ], [ %i.next, %loop ]
+  %left = phi i64 [ %t, %before ], [ %left.next, %loop ]
+  %square = mul i32 %i, %i
+  store i32 %square, ptr %p, align 4
+  %left.next = add i64 %left, 4
+  %i.next = add i32 %i, 4
+  %p.next = getelementptr i8, ptr %p, i64 16
+  %again = icmp slt i64 %left.next, 2
+  br i1 %again, label %loop, label %end
+end:
+  ret void
+}
+; The index may pass the greatest number.
+define void @tiled_top(ptr %a, i32 %x, i32 %y) {
+entry:
+  %row = shl nsw i32 %y, 2
+  %first = add nsw i32 %row, %x
+  %any = icmp slt i32 %first, 2147483647
+  br i1 %any, label %before, label %end
+before:
+  %r = sext i32 %row to i64
+  %c = sext i32 %x to i64
+  %sum = add i64 %c, %r
+  %both = add i64 %r, %c
+  %t = add i64 %both, -4
+  %offset = shl i64 %sum, 2
+  %start = getelementptr i8, ptr %a, i64 %offset
+  br label %loop
+loop:
+  %p = phi ptr [ %start, %before ], [ %p.next, %loop ]
+  %i = phi i32 [ %first, %before ], [ %i.next, %loop ]
+  %left = phi i64 [ %t, %before ], [ %left.next, %loop ]
+  %square = mul i32 %i, %i
+  store i32 %square, ptr %p, align 4
+  %left.next = add i64 %left, 4
+  %i.next = add i32 %i, 4
+  %p.next = getelementptr i8, ptr %p, i64 16
+  %again = icmp slt i64 %left.next, 2
+  br i1 %again, label %loop, label %end
+end:
+  ret void
 }

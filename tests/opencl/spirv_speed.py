@@ -2,13 +2,14 @@
 
 usage: spirv_speed.py SOURCES HEDDLE-DRIVER FOLDER [WORKLOAD]...
 
-The kernels that nobody tuned for follow as `FILE:KERNEL`, then those of tests/opencl-c and tests/clc, with the inputs of
-test_kernels.lines, for which there are aims of their own. Each workload runs in two processes of one thread, which take turns, and
-again in others: times of short launches depend on where a process has its memory. The table has the times of the shortest launches by the
-wall clock: in virtual machines, processor time lacks what the host took at other moments, so that launches of microseconds seem to
-take half of their time. Kernels below the aim run again until the trials of codes have ended, in rows of their own (`settled`): a short run
-has the code that estimates choose, which may be another one for either way. A ratio below 1 says that SPIR-V is slower. Results of workloads are compared with those on the host by the benchmark's driver, those of the
-other kernels with one another.
+The kernels that nobody tuned for follow as `FILE:KERNEL`, the filters of images.cl, then the kernels of tests/opencl-c and tests/clc,
+with the inputs of test_kernels.lines, for which there are aims of their own. Each workload runs in two processes of one thread, which
+take turns, and again in others: times of short launches depend on where a process has its memory. The table has the times of the shortest
+launches by the wall clock (filters: by processor time, as images.c measures): in virtual machines, processor time lacks what the host
+took at other moments, so that launches of microseconds seem to take half of their time. Kernels below the aim run again until the trials
+of codes have ended, in rows of their own (`settled`): a short run has the code that estimates choose, which may be another one for either
+way. A ratio below 1 says that SPIR-V is slower. Results of workloads are compared with those on the host by the benchmark's driver, those
+of the other kernels with one another.
 """
 
 import math
@@ -36,6 +37,9 @@ FLAGS = (
     " -mllvm --spirv-ext=+SPV_KHR_no_integer_wrap_decoration,+SPV_EXT_shader_atomic_float_add,"
     "+SPV_EXT_shader_atomic_float_min_max,+SPV_EXT_shader_atomic_float16_add,+SPV_KHR_uniform_group_instructions"
 ).split()
+# Filters on images by their kernels' names, and the sizes that images.c gives them.
+IMAGES = "images.cl:"
+FILTER_SIZES = ("-DWIDTH=1024", "-DHEIGHT=768")
 
 
 def prepare(sources, driver, folder):
@@ -47,7 +51,9 @@ def prepare(sources, driver, folder):
     files = [str(sources / name) for name in ("driver.c", "workloads.c", "unseen.c")]
     subprocess.run(["clang-22", "-O3", "-march=native", "-o", folder / "driver", *files, "-lOpenCL", "-lm"], check=True)
     listed = {path.name: (path, path.read_text()) for path in [*sources.glob("*.cl"), *sources.glob("unseen/*.cl")]}
+    del listed["images.cl"]
     listed |= {name.replace("/", "-"): (TESTS / name, lines) for name, lines in test_kernels(sources).items()}
+    prepare_filters(sources, folder)
     left_out = []
     for name, (path, lines) in sorted(listed.items()):
         shutil.copy(path, folder / "source" / name)
@@ -58,6 +64,26 @@ def prepare(sources, driver, folder):
         if subprocess.run(["clang-22", *words], stderr=subprocess.DEVNULL).returncode:
             left_out.append(name)
     return left_out
+
+
+def filters(sources):
+    """Returns the kernels of images.cl by the name of their program, and its source: what precedes all filters, and the filter."""
+    head, *parts = re.split(r"^//! ", (sources / "images.cl").read_text(), flags=re.MULTILINE)
+    named = {re.match(r"\w+", part)[0]: part.partition("\n")[2] for part in parts}
+    return {name: (re.findall(r"^kernel void (\w+)", part, flags=re.MULTILINE), head + part) for name, part in named.items()}
+
+
+def prepare_filters(sources, folder):
+    """Compiles the program that runs filters, and each filter to SPIR-V."""
+    words = ["clang-22", "-O2", "-o", folder / "images", sources / "images.c", "-lOpenCL"]
+    subprocess.run(words, check=True)
+    for way in ("source", "spirv"):
+        shutil.copy(sources / "images.cl", folder / way)
+    for name, (_, text) in filters(sources).items():
+        path = folder / f"{name}.cl"
+        path.write_text(text)
+        words = [*FLAGS, "-cl-std=CL2.0", *FILTER_SIZES, path, "-o", folder / "spirv" / f"{name}.spv"]
+        subprocess.run(["clang-22", *words], check=True)
 
 
 def test_kernels(sources):
@@ -71,12 +97,25 @@ def start(folder, way, workload):
     variables = {**os.environ, "OCL_ICD_VENDORS": str(folder / "vendors"), "HEDDLE_THREADS": "1"}
     variables["HEDDLE_CACHE_DIR"] = str(folder / "cache" / way)
     words = [folder / "driver", folder / way, workload, "0"]
+    is_filter = workload.startswith(IMAGES)
+    if is_filter:
+        kernel = workload.removeprefix(IMAGES)
+        program = kernel.removesuffix("_buffer")
+        words = [folder / "images", folder / way, program, *(["buffer"] if kernel != program else [])]
     process = subprocess.Popen(words, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     line = process.stdout.readline().split(";")
-    if len(line) < 4:
+    if len(line) < (1 if is_filter else 4) or not line[0].strip():
         process.kill()
         return None, 0.0
-    return process, float(line[3])
+    return process, 0.0 if is_filter else float(line[3])
+
+
+def end(process):
+    """Ends a process; returns the sum that it prints at the end of its input, if any."""
+    process.stdin.close()
+    last = process.stdout.read().split()
+    process.wait()
+    return float(last[-1]) if last else 0.0
 
 
 def least(process, milliseconds):
@@ -119,7 +158,10 @@ def measure(folder, name, settling=SETTLING):
             is_right &= max(errors) <= WORST
         [least(process, settling) for process in processes]
         times += [[least(process, MILLISECONDS) for process in processes] for _ in range(ROUNDS)]
-        [process.kill() for process in processes]
+        if name.startswith(IMAGES):
+            is_right &= math.isclose(*[end(process) for process in processes], rel_tol=WORST)
+        else:
+            [process.kill() for process in processes]
     return [min(column) for column in zip(*times)], is_right
 
 
@@ -130,6 +172,7 @@ def main():
     listed = subprocess.run([folder / "driver", "list"], capture_output=True, text=True, check=True).stdout.split()
     names = [line.split(";")[0] for line in listed]
     names += described((path.name, path.read_text()) for path in sorted(sources.glob("unseen/*.cl")))
+    names += [f"{IMAGES}{kernel}" for kernels, _ in filters(sources).values() for kernel in kernels]
     of_tests = described((name.replace("/", "-"), lines) for name, lines in test_kernels(sources).items())
     ratios, settled, is_right = {}, {}, True
     print("| workload | OpenCL C, ms | SPIR-V, ms | ratio |\n|---|---|---|---|")

@@ -29,6 +29,7 @@ fn counters_go_up_and_have_32_bits() {
         ("by_twos", "add nuw nsw i32", "icmp sle i32"),
         ("from_one", "add nuw nsw i32", "icmp sge i32"),
         ("masked", "add nuw nsw i32", "icmp sle i32"),
+        ("tiled", "add nsw i32", "icmp slt i32"),
     ];
     for (name, step, test) in with_flags {
         let func = function(&text, name).split("\nend:").next().unwrap_or_default();
@@ -61,6 +62,15 @@ fn counters_that_may_need_more_bits_keep_them() {
     for name in ["top", "wide_end", "unguarded", "other_guard", "untruncated", "masked_sign", "far_down"] {
         let func = function(&text, name);
         assert!(func.contains("phi i64") && !func.contains("phi i32"), "{func}");
+    }
+}
+
+#[test]
+fn counters_next_to_other_values_stay() {
+    let text = restored();
+    for name in ["tiled_sum", "tiled_top"] {
+        let func = function(&text, name);
+        assert!(func.contains("phi i64") && func.contains("icmp slt i64"), "{func}");
     }
 }
 

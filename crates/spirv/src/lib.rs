@@ -23,6 +23,7 @@ mod binary;
 mod error;
 mod types;
 mod module;
+mod debug_names;
 mod constant;
 mod chain;
 mod mangle;

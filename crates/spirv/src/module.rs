@@ -6,6 +6,7 @@
 use crate::SpirvOptions;
 use crate::binary::{SpirvBinary, SpirvInst};
 use crate::constant::{ConstantValue, SpirvConstant};
+use crate::debug_names::debug_names;
 use crate::error::{SpirvError, SpirvErrorKind, SpirvResult};
 use crate::refusal::refusal;
 use crate::support::is_known_decoration;
@@ -254,6 +255,9 @@ impl<'w> SpirvModule<'w> {
         }
         if !has_model {
             return Err(SpirvError::invalid(binary.len(), "the memory model is missing"));
+        }
+        for (id, name) in debug_names(&module, head).into_iter().chain(debug_names(&module, rest)) {
+            module.names.entry(id).or_insert(name);
         }
         module.functions(rest)?;
         for entry in &module.entries {

@@ -10,9 +10,10 @@ pub const EXTENDED_SETS: [&CStr; 3] =
     [c"OpenCL.std", c"OpenCL.DebugInfo.100", c"NonSemantic.Shader.DebugInfo.100"];
 
 /// Extensions, in the order of their names.
-pub const EXTENSIONS: [&CStr; 38] = [
+pub const EXTENSIONS: [&CStr; 39] = [
     c"SPV_EXT_arithmetic_fence",
     c"SPV_EXT_optnone",
+    c"SPV_EXT_relaxed_printf_string_address_space",
     c"SPV_EXT_replicated_composites",
     c"SPV_EXT_shader_atomic_float16_add",
     c"SPV_EXT_shader_atomic_float_add",

@@ -143,7 +143,10 @@ impl BodyEmitter<'_, '_> {
         let types: Vec<Type> = data.args.iter().map(|&arg| self.func.value_type(arg)).collect();
         let asm = &self.module.asm;
         let is_volatile = data.flags.has(Flag::Volatile);
-        let access = data.access().copied().unwrap_or(Access::aligned(1));
+        let mut access = data.access().copied().unwrap_or(Access::aligned(1));
+        if self.drained.contains(&inst) {
+            access.atomic = access.atomic.map(|(_, scope)| (AtomicOrdering::Release, scope));
+        }
         let ty = results.first().copied().unwrap_or(Type::I1);
         let one = |node| Ok(vec![node]);
         match data.op {

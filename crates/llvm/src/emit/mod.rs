@@ -7,6 +7,7 @@ mod assembler;
 mod function;
 mod table;
 mod memory;
+mod drained_stores;
 mod lanes;
 mod bf16;
 mod half_fma;

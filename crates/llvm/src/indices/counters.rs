@@ -149,7 +149,7 @@ fn linear_phi<'m>(
 }
 
 /// Returns the only index of an address, of 64 bits, and the bytes that it counts.
-fn index_of<'m>(address: Val<'m>, rewriter: &Rewriter<'m>) -> Option<(Val<'m>, i64)> {
+pub(super) fn index_of<'m>(address: Val<'m>, rewriter: &Rewriter<'m>) -> Option<(Val<'m>, i64)> {
     let is_plain = address.operand_count() == 2 && address.operand(1).ty().is_int(BITS);
     let scale = i64::try_from(rewriter.size(address.gep_type())).ok()?;
     is_plain.then(|| (address.operand(1), scale))

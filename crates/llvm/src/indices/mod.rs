@@ -18,12 +18,14 @@ mod rewriter;
 mod flow;
 mod counters;
 mod ranges;
+mod paired_counters;
 mod truncated;
 
 use crate::view::{LlvmModule, Val};
 use counters::{RestoredIndex, restore_counter};
 use flow::Flow;
 use llvm_sys::LLVMOpcode;
+use paired_counters::merge_with_index;
 use ranges::{narrow_counter, narrow_descending};
 use rewriter::Rewriter;
 use truncated::narrow_phis;
@@ -41,7 +43,12 @@ fn restore<'m>(func: Val<'m>, rewriter: &Rewriter<'m>) {
     let flow = Flow::new(func);
     for found in flow.loops() {
         match restore_counter(&flow, &found, rewriter) {
-            Some(RestoredIndex::Counter(counter)) => narrow_counter(&flow, &found, &counter, rewriter),
+            Some(RestoredIndex::Counter(counter)) => {
+                let is_narrow = narrow_counter(&flow, &found, &counter, rewriter);
+                if !is_narrow {
+                    merge_with_index(&flow, &found, &counter, rewriter);
+                }
+            }
             Some(RestoredIndex::Index(index, step)) => {
                 narrow_descending(&flow, &found, &index, step, rewriter);
             }

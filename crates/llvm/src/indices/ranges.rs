@@ -26,20 +26,23 @@ enum Reading {
     Nonnegative,
 }
 
-/// Replaces a counter by one of 32 bits, if all its values fit.
+/// Replaces a counter by one of 32 bits, if all its values fit; true if it did.
 pub(super) fn narrow_counter<'m>(
     flow: &Flow<'m>,
     found: &SimpleLoop<'m>,
     counter: &Counter<'m>,
     rewriter: &Rewriter<'m>,
-) {
+) -> bool {
     let facts = flow.facts(found.entering, found.header);
     let extended = |value| extended(value).or_else(|| masked(value, &facts));
     let (Some(start), Some(end)) = (extended(counter.linear.start), extended(counter.test.bound)) else {
-        return;
+        return false;
     };
-    let Some(reading) = reading(start, end, counter, &facts) else { return };
-    rebuild(found, counter, [start, end], reading, rewriter);
+    let reading = reading(start, end, counter, &facts);
+    if let Some(reading) = reading {
+        rebuild(found, counter, [start, end], reading, rewriter);
+    }
+    reading.is_some()
 }
 
 /// Replaces an index that goes down from a number that is not negative by one of 32 bits, if the test of the next iteration bounds

@@ -14,6 +14,7 @@ mod spirv_programs;
 mod spirv_support;
 mod spirv_extensions;
 mod spirv_library;
+mod spirv_debug;
 
 use heddle_interp::{Argument, Datum, Memory, RunOptions, run};
 use heddle_ir::Module;

@@ -10,11 +10,22 @@ use heddle_spirv::SpirvOptions;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Extensions that clang needs for atomic sums and minima of floats.
+const FLOAT_ATOMICS: &str = "--spirv-ext=+SPV_EXT_shader_atomic_float_add,+SPV_EXT_shader_atomic_float_min_max,\
+                             +SPV_EXT_shader_atomic_float16_add";
+/// Sizes that `images.cl` takes from its program.
+const IMAGE_SIZES: [&str; 2] = ["-DWIDTH=64", "-DHEIGHT=48"];
+
 /// Returns the SPIR-V module that clang makes of a source; none if clang cannot.
 pub(crate) fn emitted(source: &Path, more: &[&str]) -> Option<Vec<u8>> {
     let fixed =
         "--target=spirv64-unknown-unknown -cl-std=CL2.0 -Xclang -finclude-default-header -c -x cl -o -";
-    let output = Command::new("clang-22").args(fixed.split(' ')).args(more).arg(source).output();
+    // clang takes one list of extensions.
+    let has_extensions = more.iter().any(|word| word.starts_with("--spirv-ext"));
+    let extensions: &[&str] = if has_extensions { &[] } else { &["-mllvm", FLOAT_ATOMICS] };
+    let mut command = Command::new("clang-22");
+    let output =
+        command.args(fixed.split(' ')).args(IMAGE_SIZES).args(extensions).args(more).arg(source).output();
     let output = output.unwrap_or_else(|reason| panic!("clang-22 cannot be started: {reason}"));
     if !output.status.success() {
         let messages = String::from_utf8_lossy(&output.stderr);
@@ -52,7 +63,8 @@ fn kernels(module: &Module) -> Vec<String> {
 fn programs_do_in_spirv_what_they_say() {
     let (mut wrong, mut count) = (Vec::new(), 0);
     for path in sources(&folder()) {
-        let Some(bytes) = emitted(&path, &[]) else { continue };
+        let bytes =
+            emitted(&path, &[]).unwrap_or_else(|| panic!("clang writes no SPIR-V of {}", path.display()));
         let program = program(&path, &bytes);
         let text = std::fs::read_to_string(&path).expect("it can be read");
         for line in text.lines().filter_map(|line| line.strip_prefix("; run:")) {
@@ -77,11 +89,12 @@ fn benchmarks_have_their_kernels_in_spirv() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/bench/opencl");
     let mut count = 0;
     for path in sources(&folder) {
-        let Some(bytes) = emitted(&path, &[]) else { continue };
+        let name = path.display().to_string();
+        let bytes = emitted(&path, &[]).unwrap_or_else(|| panic!("clang writes no SPIR-V of {name}"));
         let found = kernels(&program(&path, &bytes).module);
         let source = std::fs::read_to_string(&path).expect("it can be read");
-        let name = path.display().to_string();
-        let expected = heddle_builtins::compile(&source, &name, &["-cl-std=CL2.0".into()]);
+        let options = ["-cl-std=CL2.0", IMAGE_SIZES[0], IMAGE_SIZES[1]].map(String::from);
+        let expected = heddle_builtins::compile(&source, &name, &options);
         let expected = kernels(&expected.unwrap_or_else(|log| panic!("{log}")).module);
         assert_eq!(found, expected, "{name}");
         count += found.len();
@@ -131,6 +144,36 @@ fn kernels_in_spirv_compute_what_their_sources_do() {
     println!("{compared} kernels agree; no input fits {}:\n{}", skipped.len(), skipped.join("\n"));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(compared > 30, "only {compared} kernels are compared");
+}
+
+/// `./x bench spirv` runs each kernel of `tests/opencl-c` and `tests/clc` but those that cannot be launched.
+#[test]
+fn each_kernel_of_tests_has_an_input() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
+    let lines = include_str!("../../src/bench/opencl/test_kernels.lines");
+    let mut count = 0;
+    for name in ["opencl-c", "clc"] {
+        for path in sources(&tests.join(name)) {
+            let file = format!("{name}/{}", path.file_name().unwrap_or_default().display());
+            let text = std::fs::read_to_string(&path).expect("it can be read");
+            let described = lines.split_once(&format!("// {file}\n")).map_or("", |(_, rest)| rest);
+            let described = described.split_once("\n\n").map_or(described, |(own, _)| own);
+            // A kernel within a macro has its name in uses of the macro.
+            let heads = text
+                .lines()
+                .filter_map(|line| line.split_once("kernel void ").filter(|_| !line.ends_with('\\')));
+            for kernel in heads.filter_map(|(_, head)| head.split('(').next()) {
+                let is_left_out =
+                    kernel == "twelve" || file.ends_with("/mistake.cl") || file.ends_with("/undefined.cl");
+                assert!(
+                    is_left_out || described.contains(&format!("kernel void {kernel}(")),
+                    "{file}: {kernel}"
+                );
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 50, "only {count} kernels");
 }
 
 /// Sums, products and shifts that promise not to wrap keep the promise, of both kinds.

@@ -1,10 +1,13 @@
 //! Extensions and capabilities of SPIR-V that the driver names: those, and only those, that the reader takes.
 
+use crate::spirv::emitted;
+use heddle_builtins::compile_spirv;
 use heddle_spirv::{
-    CAPABILITIES, EXTENSIONS, FeatureSupport, decoration_support, instruction_support, mode_support,
+    CAPABILITIES, EXTENSIONS, FeatureSupport, SpirvOptions, decoration_support, instruction_support,
+    mode_support,
 };
 use heddle_testing::spirv_coverage::{SpirvCoverage, SpirvFeature, instructions};
-use spirv::{Capability, Decoration, ExecutionMode, Op};
+use spirv::{Capability, Decoration, ExecutionMode, Op, StorageClass};
 use std::collections::BTreeSet;
 
 /// Numbers of capabilities of extensions begin here; those below are the core's.
@@ -102,12 +105,42 @@ fn without_capabilities() -> Vec<(&'static str, bool)> {
     let done = |support: FeatureSupport| support == FeatureSupport::Done;
     let wraps = [Decoration::NoSignedWrap, Decoration::NoUnsignedWrap];
     vec![
+        ("SPV_EXT_relaxed_printf_string_address_space", prints_from_global_memory()),
         ("SPV_KHR_linkonce_odr", true),
         ("SPV_KHR_maximal_reconvergence", done(mode_support(ExecutionMode::MaximallyReconvergesKHR))),
         ("SPV_KHR_no_integer_wrap_decoration", wraps.into_iter().all(|it| done(decoration_support(it)))),
         ("SPV_KHR_non_semantic_info", true),
         ("SPV_KHR_relaxed_extended_instruction", done(instruction_support(Op::ExtInstWithForwardRefsKHR))),
     ]
+}
+
+/// True if a kernel's format string may be in global memory, as SYCL's and Julia's compilers write it.
+fn prints_from_global_memory() -> bool {
+    let path = std::env::temp_dir().join(format!("heddle-printf-{}.cl", std::process::id()));
+    let source = "kernel void k(global int *a) { printf(\"value %d\\n\", a[0]); }";
+    std::fs::write(&path, source).expect("it can be written");
+    let bytes = emitted(&path, &["-O1"]).expect("clang writes SPIR-V");
+    let _ = std::fs::remove_file(&path);
+    let mut words: Vec<u32> =
+        bytes.as_chunks::<4>().0.iter().map(|chunk| u32::from_le_bytes(*chunk)).collect();
+    let (mut at, mut moved) = (5, 0);
+    while at < words.len() {
+        let class = match words[at] & 0xffff {
+            op if op == Op::TypePointer as u32 => at + 2,
+            op if op == Op::Variable as u32 => at + 3,
+            _ => 0,
+        };
+        if class > 0 && words[class] == StorageClass::UniformConstant as u32 {
+            words[class] = StorageClass::CrossWorkgroup as u32;
+            moved += 1;
+        }
+        at += (words[at] >> 16) as usize;
+    }
+    assert!(moved >= 2, "the format string is elsewhere");
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let program = compile_spirv(&bytes, "printf.spv", &SpirvOptions::default(), &[]);
+    let program = program.unwrap_or_else(|error| panic!("{error}"));
+    program.refused.is_empty() && program.module.to_string().contains("global @.str: ptr(global)")
 }
 
 fn names() -> BTreeSet<&'static str> {

@@ -1,6 +1,6 @@
-// Runs one kernel of images.cl, on images or on buffers: `images FOLDER KERNEL [buffer]`. Prints the seconds until the
-// first result, then for each line of its input the shortest time of a launch within so many milliseconds, and at the end
-// of input the sum of all results.
+// Runs one kernel of images.cl, on images or on buffers: `images FOLDER KERNEL [buffer]`. Where the folder has KERNEL.spv, that is
+// the program. Prints the seconds until the first result, then for each line of its input the shortest time of a launch within so
+// many milliseconds, and at the end of input the sum of all results.
 #define CL_TARGET_OPENCL_VERSION 300
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
@@ -56,7 +56,7 @@ int main(int count, char **arguments) {
   snprintf(name, sizeof name, "%s%s", f->kernel, on_buffers ? "_buffer" : "");
   FILE *file = fopen(path, "r");
   if (!file) return 2;
-  static char source[1 << 16], line[1 << 12];
+  static char source[1 << 16], line[1 << 12], module[1 << 18];
   const char *text = source;
   int is_taken = 1;
   size_t length = strlen(f->kernel);
@@ -65,6 +65,10 @@ int main(int count, char **arguments) {
     if (is_taken) strcat(source, line);
   }
   fclose(file);
+  snprintf(path, sizeof path, "%s/%s.spv", arguments[1], f->kernel);
+  FILE *modules = fopen(path, "rb");
+  size_t module_size = modules ? fread(module, 1, sizeof module, modules) : 0;
+  if (modules) fclose(modules);
 
   cl_platform_id platform;
   cl_device_id device;
@@ -86,10 +90,12 @@ int main(int count, char **arguments) {
     else host[i] = random >> 24;
   }
   double begin = now(CLOCK_PROCESS_CPUTIME_ID);
-  cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &error);
+  cl_program program = module_size ? clCreateProgramWithIL(context, module, module_size, &error)
+                                   : clCreateProgramWithSource(context, 1, &text, NULL, &error);
   CHECK(error);
   char options[64];
-  snprintf(options, sizeof options, "-cl-std=CL2.0 -DWIDTH=%d -DHEIGHT=%d", WIDTH, HEIGHT);
+  if (module_size) *options = 0;
+  else snprintf(options, sizeof options, "-cl-std=CL2.0 -DWIDTH=%d -DHEIGHT=%d", WIDTH, HEIGHT);
   error = clBuildProgram(program, 1, &device, options, NULL, NULL);
   if (error) {
     static char log[1 << 14];
