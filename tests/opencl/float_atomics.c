@@ -27,7 +27,7 @@ static void capabilities(struct setting s) {
   }
 }
 
-// `items` work-items have added 0 and 1 in turns, three times each.
+// `items` work-items have added 0 and 1 alternately, three times each.
 static void sums(const float *found, int items) {
   float expected[] = {items * 1.5f, items * -1.5f, -63, 63, 63, 63, 63};
   for (int i = 0; i < 7; i++) {

@@ -13,6 +13,9 @@ const EXACT_QUOTIENTS: &str = "-cl-fp32-correctly-rounded-divide-sqrt";
 /// Build option that lets types of numbers tell memory apart.
 const STRICT_ALIASING: &str = "-cl-strict-aliasing";
 
+/// Build options that promise finite numbers.
+const FINITE_MATH: [&str; 2] = ["-cl-finite-math-only", "-cl-fast-relaxed-math"];
+
 /// Compiles a SPIR-V module; `name` appears in diagnostics.
 pub fn compile_spirv(
     bytes: &[u8],
@@ -24,6 +27,7 @@ pub fn compile_spirv(
     let constants = SpirvOptions {
         has_exact_quotients: has(EXACT_QUOTIENTS),
         has_strict_aliasing: has(STRICT_ALIASING),
+        has_finite_math: FINITE_MATH.into_iter().any(has),
         file: name.to_string(),
         ..constants.clone()
     };

@@ -123,7 +123,7 @@ impl LoweredAccess {
             let ty = LLVMTypeOf(if writes { LLVMGetOperand(call, 0) } else { call });
             (is_constant(mask) || is_constant(address), LLVMGetElementType(ty), LLVMGetVectorSize(ty))
         };
-        // SAFETY: a live type; only an integer is asked for its width.
+        // SAFETY: a live type; the width is read of integers only.
         let (kind, width) = unsafe {
             let kind = LLVMGetTypeKind(element);
             let is_int = kind == LLVMTypeKind::LLVMIntegerTypeKind;

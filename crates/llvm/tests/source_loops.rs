@@ -1,4 +1,4 @@
-//! LLVM vectorizes loops of the source where that is asked for.
+//! LLVM vectorizes loops of the source where an option requests it.
 
 use heddle_ir::text::parse_module;
 use heddle_llvm::{Cpu, EmitOptions, OptimizeOptions, SourceLoops, emit, optimize};

@@ -101,13 +101,22 @@ impl FunctionWriter<'_, '_> {
         flags
     }
 
+    /// Returns what a result may ignore, by its decorations and the build options.
+    pub(crate) fn fast_mode(&self, id: u32) -> FPFastMathMode {
+        let words = self.module.decoration(id, Decoration::FPFastMathMode);
+        let mode = words.and_then(|words| words.first()).copied().unwrap_or(0);
+        let mode = FPFastMathMode::from_bits_truncate(mode);
+        match self.output.has_finite_math {
+            true => mode | FPFastMathMode::NOT_NAN | FPFastMathMode::NOT_INF,
+            false => mode,
+        }
+    }
+
     /// Returns the fast-math flags of an instruction. Contraction is allowed unless a kernel turns it off.
     pub(crate) fn fast_flags(&self, inst: &SpirvInst<'_>, may_contract: bool) -> String {
         let Some(&id) = inst.words.get(1) else { return String::new() };
         let module = self.module;
-        let mode = module.decoration(id, Decoration::FPFastMathMode);
-        let mode = mode.and_then(|words| words.first()).copied().unwrap_or(0);
-        let mode = FPFastMathMode::from_bits_truncate(mode);
+        let mode = self.fast_mode(id);
         if mode.contains(FPFastMathMode::FAST) {
             return "fast ".into();
         }

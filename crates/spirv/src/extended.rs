@@ -7,7 +7,7 @@ use crate::mangle::{MangledNumber, MangledType};
 use crate::module::ExtendedSet;
 use crate::output::line_of;
 use crate::types::{NumberKind, NumberType};
-use spirv::{FPRoundingMode, OpenclStd100Op as Std};
+use spirv::{FPFastMathMode, FPRoundingMode, OpenclStd100Op as Std};
 
 /// Relation of a builtin's result to its first operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -174,6 +174,16 @@ impl FunctionWriter<'_, '_> {
     }
 
     fn open_cl(&mut self, inst: &SpirvInst<'_>, op: Std) -> SpirvResult<()> {
+        // clang writes `min` as `fmin`, which has to ignore NaNs.
+        let has_no_nan = inst
+            .words
+            .get(1)
+            .is_some_and(|&id| self.fast_mode(id).intersects(FPFastMathMode::NOT_NAN | FPFastMathMode::FAST));
+        let op = match op {
+            Std::fmin if has_no_nan => Std::fmin_common,
+            Std::fmax if has_no_nan => Std::fmax_common,
+            _ => op,
+        };
         match op {
             Std::printf => self.printf(inst),
             // A hint.

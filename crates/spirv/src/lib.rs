@@ -68,6 +68,8 @@ pub struct SpirvOptions {
     pub has_exact_quotients: bool,
     /// Accesses to numbers of different types reach different memory, as in C; SPIR-V itself promises nothing.
     pub has_strict_aliasing: bool,
+    /// No number is infinite or a NaN, beyond what the module says of single instructions.
+    pub has_finite_math: bool,
     /// Name of the module, in locations of functions that name no file; empty for `program.spv`.
     pub file: String,
 }

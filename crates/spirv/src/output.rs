@@ -49,6 +49,7 @@ pub(crate) struct ModuleWriter {
     pub(crate) limit: usize,
     pub(crate) has_exact_quotients: bool,
     has_strict_aliasing: bool,
+    pub(crate) has_finite_math: bool,
     /// Tags of accesses by the type of the number.
     alias_tags: FxHashMap<String, u32>,
     /// Name of the module in locations.
@@ -71,6 +72,7 @@ impl ModuleWriter {
             limit: MIN_LIMIT.saturating_add(words.saturating_mul(BYTES_PER_WORD)),
             has_exact_quotients: false,
             has_strict_aliasing: false,
+            has_finite_math: false,
             alias_tags: FxHashMap::default(),
             module_file: String::new(),
             inlined: FxHashSet::default(),
@@ -325,6 +327,7 @@ pub(crate) fn write_module(
     let mut output = ModuleWriter::new(words);
     output.has_exact_quotients = options.has_exact_quotients;
     output.has_strict_aliasing = options.has_strict_aliasing;
+    output.has_finite_math = options.has_finite_math;
     output.module_file = if options.file.is_empty() { "program.spv".into() } else { options.file.clone() };
     for entry in &module.entries {
         output.defined.insert(entry.name.clone());

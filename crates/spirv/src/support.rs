@@ -1,7 +1,7 @@
 //! Support of each feature of SPIR-V, as the reader treats it.
 //!
 //! Instructions are tried: a module with the instruction shows whether the lowering has a case for it, whatever its operands. Decorations,
-//! execution modes and builtin variables are asked for in the tables that the reader uses.
+//! execution modes and builtin variables are looked up in the tables that the reader uses.
 
 use crate::binary::SpirvInst;
 use crate::extended::has_extended;

@@ -3,7 +3,7 @@
 use heddle_builtins::compile_spirv;
 use heddle_runs::line::RunLine;
 use heddle_spirv::SpirvOptions;
-use spirv::Op;
+use spirv::{Op, OpenclStd100Op};
 
 const VOID: u32 = 1;
 const SHORT: u32 = 2;
@@ -23,6 +23,7 @@ const IMAGE_READ: u32 = 15;
 const IMAGE_WRITTEN: u32 = 16;
 const SAMPLER: u32 = 17;
 const SAMPLED: u32 = 18;
+const OPENCL: u32 = 19;
 /// Type of the pointers to a type.
 const POINTERS: u32 = 20;
 const SIGNATURE: u32 = 40;
@@ -50,6 +51,8 @@ fn put(words: &mut Vec<u32>, op: Op, operands: &[u32]) {
 fn module(decoration: &[u32], params: [u32; 2], body: &[(Op, &[u32])]) -> Vec<u8> {
     let mut words = vec![spirv::MAGIC_NUMBER, 0x0001_0600, 0, TOP, 0];
     let it = &mut words;
+    let [first, second, third] = [*b"Open", *b"CL.s", *b"td\0\0"].map(u32::from_le_bytes);
+    put(it, Op::ExtInstImport, &[OPENCL, first, second, third]);
     put(it, Op::MemoryModel, &[2, 2]);
     put(it, Op::EntryPoint, &[6, KERNEL, u32::from(b'k'), ITEM_VARIABLE]);
     put(it, Op::Decorate, &[ITEM_VARIABLE, 11, 28]);
@@ -312,4 +315,31 @@ fn types_tell_memory_apart_under_strict_aliasing() {
     let strict: &[&str] = &["-cl-strict-aliasing"];
     assert_eq!((loads([FLOAT, ZERO_FLOAT], &[]), loads([FLOAT, ZERO_FLOAT], strict)), (1, 0));
     assert_eq!(loads([INT2, ZEROS], strict), 1);
+}
+
+/// Minima and maxima ask for NaNs unless a decoration or a build option says that there are none.
+#[test]
+fn minima_of_numbers_ask_for_no_nans() {
+    // `FPFastMathMode` (40): `NotNaN` (1), `NSZ` (4).
+    let tests = |op: OpenclStd100Op, decoration: &[u32], option: Option<&str>| {
+        let minimum = [FLOAT, RESULT, OPENCL, op as u32, RESULT + 1, RESULT + 2];
+        let body: InstructionList<'_> = &[
+            (Op::Load, &[FLOAT, RESULT + 1, FIRST]),
+            (Op::Load, &[FLOAT, RESULT + 2, SECOND]),
+            (Op::ExtInst, &minimum),
+            (Op::Store, &[FIRST, RESULT]),
+        ];
+        let bytes = module(decoration, [POINTERS + FLOAT, POINTERS + FLOAT], body);
+        let options: Vec<String> = option.into_iter().map(String::from).collect();
+        let program = compile_spirv(&bytes, "test.spv", &SpirvOptions::default(), &options);
+        let text = program.unwrap_or_else(|error| panic!("{error}")).module.to_string();
+        text.contains("fcmp uno")
+    };
+    for op in [OpenclStd100Op::fmin, OpenclStd100Op::fmax] {
+        assert!(tests(op, &[], None) && tests(op, &[RESULT, 40, 4], None), "{op:?}");
+        assert!(!tests(op, &[RESULT, 40, 1], None), "{op:?}");
+        for option in ["-cl-finite-math-only", "-cl-fast-relaxed-math"] {
+            assert!(!tests(op, &[], Some(option)), "{op:?} with {option}");
+        }
+    }
 }
