@@ -3,6 +3,8 @@
 use crate::arena::{Arena, GRAIN};
 use crate::machine_memory;
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -72,7 +74,21 @@ pub fn allocate(layout: Layout, contents: Contents) -> Option<NonNull<u8>> {
         (Source::Heap, Contents::Unknown) => NonNull::new(unsafe { alloc(layout) })?,
     };
     machine_memory::give(layout.size());
+    objects().insert(start.as_ptr() as u64, layout.size() as u64);
     Some(start)
+}
+
+/// Objects of [`allocate`], with their sizes, by their starts.
+fn objects() -> MutexGuard<'static, BTreeMap<u64, u64>> {
+    static OBJECTS: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
+    OBJECTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns where the object of [`allocate`] lies that an address is in.
+pub(crate) fn object(address: u64) -> Option<Range<u64>> {
+    let (&start, &bytes) = objects().range(..=address).next_back()?;
+    let object = start..start + bytes;
+    object.contains(&address).then_some(object)
 }
 
 /// Takes memory back.
@@ -81,6 +97,7 @@ pub fn allocate(layout: Layout, contents: Contents) -> Option<NonNull<u8>> {
 /// It came from [`allocate`] with this layout, and nobody uses it any more.
 pub unsafe fn free(start: NonNull<u8>, layout: Layout) {
     machine_memory::take_back(layout.size());
+    objects().remove(&(start.as_ptr() as u64));
     match source_of(layout) {
         // SAFETY: the caller's promise.
         Source::Shared => unsafe { shared().give_back(start, layout.size()) },

@@ -1,16 +1,18 @@
 //! Second forms of kernels, for launches in which less is to be asked ([`launch_form`]).
 //!
 //! A kernel that divides its index has a form of several dimensions, and a bounded one for launches whose last row is not whole; one with guards
-//! has a form for launches that end at them. These are kernels of their own, with codes and choices of their own.
+//! has a form for launches that end at them, and one that is a loop over the grid a form for launches with a work-item for each iteration. These
+//! are kernels of their own, with codes and choices of their own.
 
 use crate::kernel_facts::{KernelFacts, functions_that};
 use crate::launch::LaunchArgument;
+use crate::memory::object;
 use crate::program::PreparedKernel;
 use crate::range::NdRange;
 use heddle_ir::Module;
 use heddle_transform::kernels::{
-    IndexBounds, IndexExtent, LaunchForm, MOST_ITERATIONS, SHORTEST_ROW, SMALL_LAUNCH, launch_form,
-    observes_launch,
+    IndependentIterations, IndexBounds, IndexExtent, LaunchForm, MOST_ITERATIONS, SHORTEST_ROW, SMALL_LAUNCH,
+    launch_form, observes_launch,
 };
 use std::fmt;
 
@@ -28,6 +30,8 @@ pub(crate) struct SecondForm {
     extents: Vec<IndexExtent>,
     /// Minimum of work-items, if loops over the grid are to run once.
     limits: Vec<IndexExtent>,
+    /// Iterations that may be work-items of their own, if there are fewer.
+    iterations: Option<IndependentIterations>,
     /// Numbers by dimension from which on work-items do nothing.
     bounds: IndexBounds,
 }
@@ -47,7 +51,8 @@ pub(crate) fn add_second_forms(module: &mut Module, kernels: &[KernelFacts]) -> 
         let is_free = facts.required_lanes.is_none() && !facts.polls;
         let func = module.functions.iter().find(|func| func.name == facts.name).filter(|_| is_free)?;
         // Groups of the size that the source demands stay groups of it.
-        let fits = |form: &LaunchForm| form.extents.is_empty() || facts.required_local.is_none();
+        let is_free = |form: &LaunchForm| form.extents.is_empty() && form.iterations.is_none();
+        let fits = |form: &LaunchForm| is_free(form) || facts.required_local.is_none();
         launch_form(func, |name| observers.contains_key(name)).filter(fits)
     };
     let forms: Vec<Option<LaunchForm>> = kernels.iter().map(form).collect();
@@ -58,9 +63,9 @@ pub(crate) fn add_second_forms(module: &mut Module, kernels: &[KernelFacts]) -> 
         next - 1
     };
     let mut add_form = |form: LaunchForm| {
-        let LaunchForm { kernel, bounded, extents, limits, bounds } = form;
+        let LaunchForm { kernel, bounded, extents, limits, iterations, bounds } = form;
         let number = add(kernel);
-        SecondForm { number, bounded: bounded.map(&mut add), extents, limits, bounds }
+        SecondForm { number, bounded: bounded.map(&mut add), extents, limits, iterations, bounds }
     };
     forms.into_iter().map(|form| form.map(&mut add_form)).collect()
 }
@@ -77,6 +82,14 @@ fn integer(argument: &LaunchArgument<'_>) -> Option<u64> {
     }
 }
 
+/// Address that is passed as a pointer or by its bytes.
+fn address(argument: &LaunchArgument<'_>) -> Option<u64> {
+    match *argument {
+        LaunchArgument::Pointer(address) => Some(address as u64),
+        _ => integer(argument),
+    }
+}
+
 impl SecondForm {
     /// Range of the launch that does what one with these arguments over this range does, and its work-items if the last row is not whole;
     /// none if the form does not do the same, rows are short, or many work-items would be idle.
@@ -86,25 +99,34 @@ impl SecondForm {
             return None;
         }
         let parameter = |parameter: u32| integer(args.get(parameter as usize)?);
-        let is_reached = |limit: &IndexExtent| limit.value(parameter).is_some_and(|it| it <= range.items());
-        let runs_once = self.limits.iter().all(is_reached) && range.items() < MOST_ITERATIONS;
-        let has_limits = !self.limits.is_empty();
-        if has_limits && !(runs_once && range.global()[1..] == [1, 1]) {
-            return None;
-        }
         let mut global = range.global();
+        let mut is_spread = false;
+        if !self.limits.is_empty() {
+            let ends = self.limits.iter().map(|limit| limit.value(parameter));
+            let end = ends.reduce(|one, other| Some(one?.max(other?)))??;
+            if global[1..] != [1, 1] || end.max(global[0]) >= MOST_ITERATIONS {
+                return None;
+            }
+            is_spread = end > global[0];
+            global[0] = end.max(global[0]);
+        }
         for (items, bound) in global.iter_mut().zip(&self.bounds) {
             if let Some(bound) = bound {
                 *items = (*items).min(bound.value(parameter)?);
             }
         }
+        let holds = |extents: &[u64]| {
+            let iterations = self.iterations.as_ref();
+            let object = |parameter: u32| object(address(args.get(parameter as usize)?)?);
+            !is_spread || iterations.is_some_and(|it| it.hold(extents, parameter, object))
+        };
         if self.extents.is_empty() {
             let cut = NdRange::new(&global).ok()?;
-            let cut = match range.local() {
+            let cut = match range.local().filter(|_| !is_spread) {
                 Some(local) => cut.with_local(&local.map(u64::from)).ok()?,
                 None => cut,
             };
-            return Some((cut, None));
+            return holds(&global).then_some((cut, None));
         }
         let [items, 1, 1] = global else { return None };
         let mut extents: Vec<u64> =
@@ -116,7 +138,7 @@ impl SecondForm {
         let last = items.div_ceil(whole);
         let all = last.checked_mul(whole).filter(|&all| all < SMALL_LAUNCH)?;
         extents.push(last);
-        let pays = (all - items).saturating_mul(FEWEST_FOR_IDLE) <= items;
+        let pays = (all - items).saturating_mul(FEWEST_FOR_IDLE) <= items && holds(&extents);
         pays.then(|| Some((NdRange::new(&extents).ok()?, (all != items).then_some(items))))?
     }
 }
@@ -126,7 +148,10 @@ impl fmt::Display for SecondForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "launches without offset")?;
         for limit in &self.limits {
-            write!(f, ", of {limit} work-items or more")?;
+            match &self.iterations {
+                Some(_) => write!(f, ", with a work-item for each of {limit} iterations")?,
+                None => write!(f, ", of {limit} work-items or more")?,
+            }
         }
         for (dimension, bound) in self.bounds.iter().enumerate() {
             if let Some(bound) = bound {

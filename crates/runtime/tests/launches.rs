@@ -2,7 +2,8 @@
 
 use heddle_ir::Module;
 use heddle_llvm::{compile, import};
-use heddle_runtime::{BuildOptions, KernelModule, LaunchArgument, LaunchError, NdRange, Pool};
+use heddle_runtime::{BuildOptions, KernelModule, LaunchArgument, LaunchError, NdRange, Pool, memory};
+use std::ptr::NonNull;
 
 /// The module of a source in OpenCL C.
 fn module_of(name: &str, source: &str) -> Module {
@@ -141,6 +142,12 @@ fn launches_end_at_guards() {
         int x = get_global_id(0), y = get_global_id(1);
         if (x < w && h > y) out[y * 64 + x] += 1 + 100 * x + y;
     }
+    kernel void clamped(global int *out, int w, int h) {
+        int x = get_global_id(0), y = get_global_id(1);
+        x = x < w ? x : w - 1;
+        y = y > h - 1 ? h - 1 : y;
+        out[y * 64 + x] = 1 + 100 * x + y;
+    }
     kernel void faulty(global int *out, int w, int h) {
         int x = get_global_id(0);
         if (x < w) *(global int *)(ulong)h = x;
@@ -177,6 +184,11 @@ fn launches_end_at_guards() {
             assert!((0..64 * 64).all(|at| found[at as usize] == wanted(at)), "{what}");
             assert_eq!(has, is_cut, "{what}");
         }
+    }
+    for local in [None, Some(&[8, 8][..])] {
+        let (found, has) = launch("clamped", [40, 30], &range(&[48, 48], local, None)).expect("it runs");
+        let wanted = |x: i32, y: i32| if x < 40 && y < 30 { 1 + 100 * x + y } else { 0 };
+        assert!(has && (0..64 * 64).all(|at| found[at as usize] == wanted(at % 64, at / 64)));
     }
     // Errors are those of the kernel.
     let error = launch("faulty", [40, 16], &range(&[48], None, None)).expect_err("it stores to nowhere");
@@ -229,6 +241,86 @@ fn loops_over_the_grid_run_once_in_dimensions() {
     check("fixed", 128, 1280, 1280, true);
     check("fixed", 128, 1250, 1280, true);
     check("fixed", 128, 5000, 2560, true);
+}
+
+/// Object of the runtime, of 64 KiB.
+struct Object(NonNull<u8>);
+
+impl Object {
+    fn new() -> Object {
+        let layout = memory::layout_of(Object::BYTES, 64).expect("it is small");
+        Object(memory::allocate(layout, memory::Contents::Zeros).expect("there is memory"))
+    }
+
+    const BYTES: usize = 64 << 10;
+
+    fn values(&mut self) -> &mut [i32] {
+        // SAFETY: the object has as many bytes, which nothing else uses meanwhile.
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_ptr().cast(), Object::BYTES / 4) }
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        let layout = memory::layout_of(Object::BYTES, 64).expect("it is small");
+        // SAFETY: it came with this layout.
+        unsafe { memory::free(self.0, layout) };
+    }
+}
+
+#[test]
+fn iterations_of_few_work_items_run_as_work_items_where_they_share_nothing() {
+    const GRID: &str = "kernel void scaled(global int *out, global int *in, int w, int n) {
+        for (int i = get_global_id(0); i < n; i += get_global_size(0)) out[i] = in[i] * 3 + w;
+    }
+    kernel void turned(global int *out, global int *in, int w, int n) {
+        for (int i = get_global_id(0); i < n; i += get_global_size(0)) out[i % w * (n / w) + i / w] = in[i];
+    }
+    kernel void strided(global int *out, global int *in, int w, int n) {
+        for (int i = get_global_id(0); i < n; i += get_global_size(0)) out[i % 64 * w + i / 64] = in[i];
+    }
+    kernel void added(global int *out, global int *in, int w, int n) {
+        for (int i = get_global_id(0); i < n; i += get_global_size(0)) out[i % w] += in[i];
+    }";
+    let program = program_of("iterations", GRID);
+    let [mut out, mut from] = [Object::new(), Object::new()];
+    from.values().iter_mut().zip(1..).for_each(|(it, number)| *it = number);
+    let input = from.values().to_vec();
+    let mut check = |name: &str, [w, n, items]: [usize; 3], apart: bool, is_spread: bool| {
+        let kernel = program.kernel(name).expect("there is the kernel");
+        out.values().copy_from_slice(&input);
+        let mut wanted = input.clone();
+        for i in 0..n {
+            match name {
+                "scaled" => wanted[i] = input[i] * 3 + w as i32,
+                "turned" => wanted[i % w * (n / w) + i / w] = input[i],
+                "strided" => wanted[i % 64 * w + i / 64] = input[i],
+                _ => wanted[i % w] += input[i],
+            }
+        }
+        let [to, from] = [&out, &from].map(|it| LaunchArgument::Pointer(it.0.as_ptr()));
+        let [width, count] = [w, n].map(|it| (it as i32).to_ne_bytes());
+        let from = if apart { from } else { to };
+        let args = [to, from, LaunchArgument::Bytes(&width), LaunchArgument::Bytes(&count)];
+        let what = format!("{name}: {n} iterations of {items} work-items");
+        // SAFETY: the objects have an element for each index that the kernel computes.
+        unsafe { kernel.launch(&args, &range(&[items as u64], None, None), &Pool::new(2)) }.expect("it runs");
+        assert!(out.values() == wanted, "{what}");
+        let reports = kernel.reports();
+        let forms = [format!("{name}.spread"), format!("{name}.divided")];
+        let has = reports.iter().any(|it| forms.iter().any(|form| it.to_string().contains(form)));
+        assert_eq!(has, is_spread, "{what}");
+    };
+    // Arrays of one object; then of two.
+    check("scaled", [5, 1000, 3], false, false);
+    check("scaled", [5, 1000, 3], true, true);
+    check("scaled", [5, 7777, 1], true, true);
+    // Rows that are not known to lie apart, and those that do.
+    check("turned", [100, 5000, 4], true, false);
+    check("strided", [100, 6400, 64], true, true);
+    check("strided", [101, 6400, 64], true, true);
+    // Iterations of a work-item share a cell.
+    check("added", [100, 5000, 100], true, false);
 }
 
 #[test]

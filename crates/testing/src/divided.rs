@@ -5,6 +5,7 @@ use crate::generate::Random;
 use heddle_interp::{Argument, Datum, LaunchGeometry, Memory, RunLimits, RunOptions, run};
 use heddle_ir::{Function, Module, Space, parse_module};
 use std::fmt::Write as _;
+use std::ops::Range;
 
 /// Kernel of one dimension, and a launch. Its parameters are memory, two numbers whose product mostly divides the number of work-items, and
 /// another one.
@@ -12,14 +13,17 @@ use std::fmt::Write as _;
 pub struct DividingKernel {
     /// The text.
     pub text: String,
-    module: Module,
+    pub(crate) module: Module,
     /// Values of the parameters after the memory.
-    numbers: [u64; 3],
-    items: u64,
+    pub(crate) numbers: [u64; 3],
+    pub(crate) items: u64,
 }
 
+/// Tells whether the iterations of a loop are independent in launches of these extents, of where objects lie that parameters point to.
+pub type HoldIterations = Box<dyn Fn(&[u64], &dyn Fn(u32) -> Option<Range<u64>>) -> bool>;
+
 /// Kernels of several dimensions that are made of one, for values of its parameters.
-#[derive(Debug)]
+#[expect(missing_debug_implementations, reason = "it holds a closure")]
 pub struct DividedForms {
     /// The one for launches whose rows are whole, and the bounded one if it divides the index.
     pub forms: Vec<Function>,
@@ -27,12 +31,48 @@ pub struct DividedForms {
     pub extents: Vec<u64>,
     /// Minimum of work-items.
     pub limits: Vec<u64>,
+    /// Iterations, if launches of fewer work-items may have one for each.
+    pub iterations: Option<HoldIterations>,
     /// Numbers by dimension from which on work-items do nothing.
     pub bounds: [Option<u64>; 3],
 }
 
 /// Makes kernels of several dimensions of one, for values of the parameters.
 pub type Divide<'a> = &'a dyn Fn(&Function, &dyn Fn(u32) -> Option<u64>) -> Option<DividedForms>;
+
+/// Defines `forms`, a [`Divide`] by the forms of kernels that a module makes: that of the product, or of a woven copy.
+#[macro_export]
+macro_rules! divide_by_forms {
+    ($($kernels:ident)::+) => {
+        /// Forms of a kernel for these values of its parameters.
+        fn forms(
+            func: &heddle_ir::Function,
+            parameter: &dyn Fn(u32) -> Option<u64>,
+        ) -> Option<$crate::divided::DividedForms> {
+            use $($kernels)::+::{IndexExtent, LaunchForm, launch_form};
+            let LaunchForm { kernel, bounded, extents, limits, iterations, bounds } = launch_form(func, |_| false)?;
+            let value = |extent: &IndexExtent| extent.value(parameter);
+            let values = |extents: &[IndexExtent]| extents.iter().map(value).collect::<Option<Vec<u64>>>();
+            let mut ends = [None; 3];
+            for (end, bound) in ends.iter_mut().zip(&bounds) {
+                *end = bound.as_ref().map(|bound| value(bound).ok_or(())).transpose().ok()?;
+            }
+            let known: Vec<Option<u64>> = (0..func.params().len() as u32).map(parameter).collect();
+            let iterations = iterations.map(|iterations| -> $crate::divided::HoldIterations {
+                Box::new(move |extents, object| {
+                    iterations.hold(extents, |parameter| known[parameter as usize], object)
+                })
+            });
+            Some($crate::divided::DividedForms {
+                forms: [Some(kernel), bounded].into_iter().flatten().collect(),
+                extents: values(&extents)?,
+                limits: values(&limits)?,
+                iterations,
+                bounds: ends,
+            })
+        }
+    };
+}
 
 /// Constants that an index is divided by. Those below 64 are no extents of dimension 0.
 const CONSTANTS: [u32; 6] = [2, 3, 64, 64, 96, 128];
@@ -41,8 +81,8 @@ const CONSTANTS: [u32; 6] = [2, 3, 64, 64, 96, 128];
 const BITS: [u32; 2] = [32, 64];
 
 /// Text of a kernel that is being written.
-struct KernelText {
-    text: String,
+pub(crate) struct KernelText {
+    pub(crate) text: String,
     /// Values by width.
     values: [Vec<u32>; 2],
     next: u32,
@@ -56,12 +96,23 @@ impl KernelText {
         value
     }
 
+    /// A kernel that begins with this text.
+    pub(crate) fn new(text: &str) -> KernelText {
+        KernelText { text: format!("{text}\n"), values: [vec![], vec![]], next: 10 }
+    }
+
     /// Writes an instruction with a result that is not picked later.
-    fn condition(&mut self, what: &str) -> u32 {
+    pub(crate) fn condition(&mut self, what: &str) -> u32 {
         let value = self.next;
         self.next += 1;
         _ = writeln!(self.text, "  v{value} = {what}");
         value
+    }
+
+    /// Number of a value that is written without [`condition`](Self::condition).
+    pub(crate) fn skip(&mut self) -> u32 {
+        self.next += 1;
+        self.next - 1
     }
 
     /// A value of this width, the newer ones more often.
@@ -77,8 +128,9 @@ pub fn dividing_kernel(seed: u64) -> DividingKernel {
     let mut random = Random::new(seed);
     let widths: [usize; 2] = [random.below(2), random.below(2)];
     let [w, h] = widths.map(|wide| BITS[wide]);
-    let mut kernel = KernelText { text: String::new(), values: [vec![], vec![]], next: 10 };
-    _ = writeln!(kernel.text, "kernel @k(v0: ptr(global) align 4, v1: i{w}, v2: i{h}, v3: i32) {{\nblock0:");
+    let mut kernel = KernelText::new(&format!(
+        "kernel @k(v0: ptr(global) align 4, v1: i{w}, v2: i{h}, v3: i32) {{\nblock0:"
+    ));
     let item = kernel.add(1, "global_id i64, 0");
     let mut index = item;
     // A loop over the grid, up to the product of the two numbers.
@@ -265,9 +317,8 @@ pub fn dividing_kernel(seed: u64) -> DividingKernel {
 /// Makes a kernel of two dimensions whose guards are the two numbers, and other conditions.
 pub fn guarded_kernel(seed: u64) -> DividingKernel {
     let mut random = Random::new(seed);
-    let mut kernel = KernelText { text: String::new(), values: [vec![], vec![]], next: 10 };
-    let text = "kernel @k(v0: ptr(global) align 4, v1: i32, v2: i32, v3: i32) {\nblock0:";
-    _ = writeln!(kernel.text, "{text}");
+    let mut kernel =
+        KernelText::new("kernel @k(v0: ptr(global) align 4, v1: i32, v2: i32, v3: i32) {\nblock0:");
     let ids = [0, 1].map(|along| {
         let id = kernel.add(1, &format!("global_id i64, {along}"));
         kernel.add(0, &format!("trunc i32, v{id}"))
@@ -326,7 +377,71 @@ pub fn guarded_kernel(seed: u64) -> DividingKernel {
     DividingKernel { text: kernel.text, module, numbers, items: 16 * 6 }
 }
 
-/// Checks that a launch that is cut at the guards of a kernel does what the whole launch does. Returns the number of dimensions that are cut.
+/// Makes a kernel of two dimensions that clamps its indices, or does not.
+pub fn clamping_kernel(seed: u64) -> DividingKernel {
+    let mut random = Random::new(seed);
+    let mut kernel =
+        KernelText::new("kernel @k(v0: ptr(global) align 4, v1: i32, v2: i32, v3: i32) {\nblock0:");
+    let mut raw = [0; 2];
+    let indices = [0, 1].map(|along| {
+        let id = kernel.add(1, &format!("global_id i64, {along}"));
+        let index = kernel.add(0, &format!("trunc i32, v{id}"));
+        raw[along] = index;
+        if random.chance(25) {
+            return index;
+        }
+        let number = if random.chance(85) { along as u32 + 1 } else { 3 };
+        let added = random.pick(&[-1, -1, -1, -1, 0, 1]);
+        let mut sum = |added: i32| match added {
+            0 => number,
+            _ => kernel.condition(&format!("add v{number}, {added}")),
+        };
+        let (last, end) = (sum(added), sum(added + 1));
+        let index = match random.chance(80) {
+            true => index,
+            false => kernel.condition(&format!("smax v{index}, {}", random.pick(&[0, 0, 0, 1]))),
+        };
+        if random.chance(50) {
+            let (a, b) = if random.chance(50) { (index, last) } else { (last, index) };
+            let op = if random.chance(95) { random.pick(&["smin", "umin"]) } else { "smax" };
+            return kernel.condition(&format!("{op} v{a}, v{b}"));
+        }
+        let (below, last, then, otherwise) = match random.below(4) {
+            0 => ("slt", end, index, last),
+            1 => ("ult", end, index, last),
+            2 => ("sle", last, index, last),
+            _ => ("sgt", last, last, index),
+        };
+        let compared = if random.chance(95) { last } else { end };
+        let compared = kernel.condition(&format!("icmp {below} v{index}, v{compared}"));
+        let clamped = kernel.condition(&format!("select v{compared}, v{then}, v{otherwise}"));
+        if random.chance(95) {
+            return clamped;
+        }
+        let more = kernel.condition(&format!("zext i32, v{compared}"));
+        kernel.condition(&format!("add v{clamped}, v{more}"))
+    });
+    let start = kernel.condition(&format!("mul v{}, 6", indices[1]));
+    let place = kernel.condition(&format!("add v{start}, v{}", indices[0]));
+    let place = kernel.condition(&format!("and v{place}, 63"));
+    let place = kernel.condition(&format!("zext i64, v{place}"));
+    let offset = kernel.condition(&format!("shl v{place}, 2"));
+    let address = kernel.condition(&format!("ptradd v0, v{offset}"));
+    let scaled = kernel.condition(&format!("mul v{}, 31", indices[1]));
+    let along = random.below(2);
+    let other = if random.chance(10) { raw[along] } else { indices[0] };
+    let value = kernel.condition(&format!("add v{scaled}, v{other}"));
+    match random.chance(85) {
+        true => _ = writeln!(kernel.text, "  store v{value}, v{address}"),
+        false => _ = kernel.condition(&format!("atomic_rmw add v{address}, v{value} relaxed device")),
+    }
+    kernel.text.push_str("  ret\n}\n");
+    let numbers = [random.below(7), random.below(7), 1 + random.below(5)].map(|it| it as u64);
+    let module = parse_module(&kernel.text).unwrap_or_else(|it| panic!("{it:?}\n{}", kernel.text));
+    DividingKernel { text: kernel.text, module, numbers, items: 64 }
+}
+
+/// Checks that a launch that is cut at the guards and clamps of a kernel does what the whole launch does. Returns the number of dimensions that are cut.
 pub fn cuts_at_guards(kernel: &DividingKernel, divide: Divide<'_>) -> Result<usize, String> {
     const ITEMS: [u64; 2] = [5, 6];
     let original = kernel.module.function("k").ok_or("no kernel")?;
@@ -377,7 +492,7 @@ fn launch(
 pub fn divides_by(kernel: &DividingKernel, divide: Divide<'_>) -> Result<usize, String> {
     let original = kernel.module.function("k").ok_or("no kernel")?;
     let numbers = |parameter: u32| kernel.numbers.get(parameter.checked_sub(1)? as usize).copied();
-    let Some(DividedForms { forms, mut extents, limits, bounds }) = divide(original, &numbers) else {
+    let Some(DividedForms { forms, mut extents, limits, bounds, .. }) = divide(original, &numbers) else {
         return Ok(1);
     };
     if limits.iter().any(|&it| it > kernel.items) {

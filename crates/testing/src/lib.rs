@@ -5,6 +5,7 @@ pub mod say;
 mod counts;
 pub mod profiled;
 pub mod file_test;
+pub mod grid_iterations;
 pub mod generate;
 pub mod execution;
 pub mod differential;

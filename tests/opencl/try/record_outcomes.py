@@ -1,11 +1,17 @@
 """A plugin of pytest that records tests and leaves out those with an outcome: `-p record_outcomes --outcomes FILE`.
 
 A line of the file has a word and a test. The word is `start`, or an outcome: `passed`, `failed`, `skipped`, `xfailed`, `xpassed`, `error`.
+Line breaks in names are written as `\\n`.
 """
 
 from pathlib import Path
 
 import pytest
+
+
+def in_a_line(name):
+    """The name of a test without line breaks."""
+    return "\\n".join(name.splitlines())
 
 
 def pytest_addoption(parser):
@@ -29,20 +35,21 @@ class Recorder:
 
     def write(self, word, test):
         """Writes a line; it is in the file even if the process ends by a signal."""
-        self.file.write(f"{word} {test}\n")
+        self.file.write(f"{word} {in_a_line(test)}\n")
         self.file.flush()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection_modifyitems(self, config, items):
         """Drops tests that have an outcome, after all other plugins have chosen."""
         result = yield
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in self.known])
-        items[:] = [item for item in items if item.nodeid not in self.known]
+        done = [item for item in items if in_a_line(item.nodeid) in self.known]
+        config.hook.pytest_deselected(items=done)
+        items[:] = [item for item in items if in_a_line(item.nodeid) not in self.known]
         return result
 
     def pytest_collectreport(self, report):
         """Records files that cannot be read."""
-        if report.failed and report.nodeid not in self.known:
+        if report.failed and in_a_line(report.nodeid) not in self.known:
             self.write("error", report.nodeid)
 
     def pytest_runtest_logstart(self, nodeid):

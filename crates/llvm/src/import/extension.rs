@@ -7,9 +7,9 @@
 //!   ashr (mul %x, 3 << 32), 30                   shl nsw (sext (mul (trunc %x), 3)), 2
 //! ```
 //!
-//! Comparisons of two such extensions compare what they extend, and comparisons of masked lower halves with constants compare halves. As extensions, indices have the shapes and the access
-//! patterns of the source's. Only numbers whose lower 32 bits are zeros are taken, so that a shift to the right loses
-//! nothing and `exact` does not matter.
+//! Comparisons of two such extensions compare what they extend, and comparisons of masked lower halves with constants compare halves. As
+//! extensions, indices have the shapes and the access patterns of the source's. Only numbers whose lower 32 bits are zeros are taken, so that
+//! a shift to the right loses nothing and `exact` does not matter.
 
 use super::body::{BodyImporter, Leaves};
 use super::refusal::ImportResult;

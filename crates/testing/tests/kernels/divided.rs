@@ -1,25 +1,13 @@
 //! Kernels that divide their index, as kernels of several dimensions.
 
-use heddle_ir::{Function, parse_module};
+use heddle_ir::parse_module;
 use heddle_ptx::{LowerOptions, lower, parse};
-use heddle_testing::divided::{DividedForms, cuts_at_guards, divides_by, dividing_kernel, guarded_kernel};
+use heddle_testing::divide_by_forms;
+use heddle_testing::divided::{clamping_kernel, cuts_at_guards, divides_by, dividing_kernel, guarded_kernel};
+use heddle_testing::grid_iterations::{IterationOutcome, grid_kernel, spreads_iterations};
 use heddle_transform::kernels::{IndexExtent, LaunchForm, launch_form};
 
-/// Forms of a kernel for these values of its parameters.
-fn forms(func: &Function, parameter: &dyn Fn(u32) -> Option<u64>) -> Option<DividedForms> {
-    let LaunchForm { kernel, bounded, extents, limits, bounds } = launch_form(func, |_| false)?;
-    let values =
-        |extents: &[IndexExtent]| extents.iter().map(|it| it.value(parameter)).collect::<Option<_>>();
-    let mut ends = [None; 3];
-    for (end, bound) in ends.iter_mut().zip(&bounds) {
-        *end = match bound {
-            Some(bound) => Some(bound.value(parameter)?),
-            None => None,
-        };
-    }
-    let forms = [Some(kernel), bounded].into_iter().flatten().collect();
-    Some(DividedForms { forms, extents: values(&extents)?, limits: values(&limits)?, bounds: ends })
-}
+divide_by_forms!(heddle_transform::kernels);
 
 #[test]
 fn divided_kernels_do_what_kernels_do() {
@@ -43,6 +31,32 @@ fn launches_that_are_cut_do_what_launches_do() {
         }
     }
     assert!(counts.iter().all(|&it| it > 200), "{counts:?} kernels by bounds");
+}
+
+#[test]
+fn launches_that_are_cut_at_clamps_store_what_launches_store() {
+    let mut counts = [0; 3];
+    for seed in 1..2000 {
+        match cuts_at_guards(&clamping_kernel(seed), &forms) {
+            Ok(bounds) => counts[bounds] += 1,
+            Err(reason) => panic!("seed {seed}: {reason}"),
+        }
+    }
+    assert!(counts.iter().all(|&it| it > 200), "{counts:?} kernels by bounds");
+}
+
+#[test]
+fn iterations_that_are_work_items_do_what_loops_do() {
+    let (mut kept, mut raced, mut equal) = (0, 0, [0; 4]);
+    for seed in 1..4000 {
+        match spreads_iterations(&grid_kernel(seed), &forms) {
+            Ok(IterationOutcome::Kept) => kept += 1,
+            Ok(IterationOutcome::Raced) => raced += 1,
+            Ok(IterationOutcome::Equal(dimensions)) => equal[dimensions] += 1,
+            Err(reason) => panic!("seed {seed}: {reason}"),
+        }
+    }
+    assert!(kept > 400 && equal[1] > 100 && equal[2] > 200, "{kept}, {raced}, {equal:?}");
 }
 
 #[test]
@@ -106,8 +120,9 @@ fn loops_over_the_grid_of_gpus_run_once() {
          setp.lt.s32 %p2, %r5, %r7;\n@%p2 bra LOOP;\nEND:\nret;\n}\n";
     let source = parse(text).unwrap_or_else(|reasons| panic!("{reasons:?}"));
     let lowered = lower(&source, "k.ptx", LowerOptions::default()).unwrap_or_else(|it| panic!("{it:?}"));
-    let LaunchForm { extents, limits, bounds, .. } =
+    let LaunchForm { extents, limits, iterations, bounds, .. } =
         launch_form(&lowered.module.functions[0], |_| false).expect("an index is divided");
+    assert!(iterations.is_some());
     let n = IndexExtent::parameter(2);
     let bounds_of_dimensions = [Some(n.clone()), None, None];
     assert_eq!((extents, limits, bounds), (vec![IndexExtent::parameter(1)], vec![n], bounds_of_dimensions));

@@ -5,8 +5,11 @@ use heddle_ir::words::IntPredicate;
 use heddle_ir::{Function, Op, Type, Value};
 use std::fmt;
 
+/// Maximum number of parameters of a product, which may be one of itself.
+const MOST_FACTORS: usize = 8;
+
 /// Product of a positive constant and of parameters, to each of which a constant may be added.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct IndexExtent {
     constant: u64,
     /// Numbers of parameters, and what is added to them, in order.
@@ -39,12 +42,12 @@ impl IndexExtent {
         self.constant
     }
 
-    /// The product of two; none if its constant is too large for an index.
+    /// The product of two; none if its constant is too large for an index, or if it has too many factors.
     pub(super) fn times(&self, other: &IndexExtent) -> Option<IndexExtent> {
         let constant = self.constant.checked_mul(other.constant).filter(|&it| it < 1 << 31)?;
         let mut factors = [&self.factors[..], &other.factors[..]].concat();
         factors.sort_unstable();
-        Some(IndexExtent { constant, factors })
+        (factors.len() <= MOST_FACTORS).then_some(IndexExtent { constant, factors })
     }
 
     /// The factor by which another extent is multiplied to be this one; none if it does not divide this one.
@@ -143,6 +146,31 @@ pub(super) fn extent(func: &Function, value: Value) -> Option<IndexExtent> {
         }
         _ => None,
     }
+}
+
+/// Returns the extent that is one more than a value, if the value is not negative: a constant, or a parameter to which a constant is added.
+pub(super) fn successor(func: &Function, mut value: Value) -> Option<IndexExtent> {
+    let mut added = 1;
+    while is_index(func.value_type(value)) {
+        if let Some(constant) = func.signed_constant(value) {
+            let next = u64::try_from(constant.checked_add(1)?).ok()?;
+            return (1..1 << 31).contains(&next).then(|| IndexExtent::constant(next));
+        }
+        let Some(inst) = func.def_inst(value) else {
+            let number = func.params().iter().position(|&it| it == value)?;
+            return Some(IndexExtent { constant: 1, factors: vec![(number as u32, added)] });
+        };
+        let data = func.inst(inst);
+        value = match (data.op, &data.args[..]) {
+            (Op::Trunc | Op::Sext | Op::Zext | Op::Freeze, &[number]) => number,
+            (Op::Add, &[number, constant]) if added == 1 => {
+                added = i64::try_from(func.signed_constant(constant)?).ok()?.checked_add(1)?;
+                number
+            }
+            _ => return None,
+        };
+    }
+    None
 }
 
 /// The power of two that a constant number of bits shifts by.

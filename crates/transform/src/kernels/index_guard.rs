@@ -3,7 +3,7 @@
 //! Ensures: the kernel does the same in launches that end at the bounds of the dimensions. Work-items beyond do nothing, so a larger launch
 //! may be cut.
 
-use super::index_extents::{IndexExtent, extent, queried};
+use super::index_extents::{IndexExtent, extent, queried, successor};
 use crate::canonicalize::unreachable::remove_unreachable;
 use crate::simplify::dead::has_effects;
 use heddle_ir::inst::{Detail, InstData};
@@ -11,7 +11,7 @@ use heddle_ir::words::IntPredicate;
 use heddle_ir::{Block, Constant, Function, Op, Scalar, Value};
 use rustc_hash::FxHashMap;
 
-/// Numbers from which on work-items do nothing, by dimension.
+/// Numbers from which on work-items do nothing more, by dimension.
 pub type IndexBounds = [Option<IndexExtent>; 3];
 
 /// Maximum number of blocks without effects before what a kernel does.
@@ -52,21 +52,23 @@ fn parts(func: &Function, condition: Value, holds: bool) -> Vec<Value> {
     comparisons
 }
 
-/// Dimension whose index is below an extent where a comparison holds, or does not hold.
-fn bound(func: &Function, comparison: Value, holds: bool) -> Option<(u8, IndexExtent)> {
+/// Dimension whose index is below an extent where a comparison holds, or does not hold, and nowhere else.
+pub(super) fn bound(func: &Function, comparison: Value, holds: bool) -> Option<(u8, IndexExtent)> {
     let data = func.inst(func.def_inst(comparison)?);
     let (Op::Icmp, Detail::IntCompare(predicate), &[a, b]) = (data.op, &data.detail, &data.args[..]) else {
         return None;
     };
-    let (index, count) =
-        match (predicate, holds) {
-            (IntPredicate::Slt | IntPredicate::Ult, true)
-            | (IntPredicate::Sge | IntPredicate::Uge, false) => (a, b),
-            (IntPredicate::Sgt | IntPredicate::Ugt, true)
-            | (IntPredicate::Sle | IntPredicate::Ule, false) => (b, a),
-            _ => return None,
-        };
-    Some((queried(func, index, Op::GlobalId)?, extent(func, count)?))
+    let dimension = |index: Value| queried(func, index, Op::GlobalId);
+    let below = |index: Value, end: Value| Some((dimension(index)?, extent(func, end)?));
+    let up_to = |index: Value, last: Value| Some((dimension(index)?, successor(func, last)?));
+    use IntPredicate::{Sge, Sgt, Sle, Slt, Uge, Ugt, Ule, Ult};
+    match (predicate, holds) {
+        (Slt | Ult, true) | (Sge | Uge, false) => below(a, b),
+        (Sgt | Ugt, true) | (Sle | Ule, false) => below(b, a),
+        (Sle | Ule, true) | (Sgt | Ugt, false) => up_to(a, b),
+        (Sge | Uge, true) | (Slt | Ult, false) => up_to(b, a),
+        _ => None,
+    }
 }
 
 /// Removes the comparisons of indices from the guard that comes first. None if there is no guard, or if it has other conditions, which stay.

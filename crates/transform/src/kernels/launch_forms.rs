@@ -1,12 +1,15 @@
 //! Kernels for some launches of another one, which do the same with less.
 //!
-//! Loops over the grid run once ([`single_iteration`]), guards of the indices are left to the launch ([`remove_guards`]), and an index that is
-//! taken apart becomes several dimensions ([`divide`]). The launch tells whether that is so: the form names what it has to be.
+//! Loops over the grid run once ([`single_iteration`]), guards and clamps of the indices are left to the launch ([`remove_guards`],
+//! [`remove_clamps`]), and an index that is taken apart becomes several dimensions ([`divide`]). The launch tells whether that is so: the
+//! form names what it has to be.
 //!
 //! Requires: Stage::Source.  Ensures: the same work-items do the same, in another order, which is not defined. The kernel observes nothing
 //! of the launch but its indices.
 
+use super::clamped_indices::remove_clamps;
 use super::divided_index::{bounded, divide};
+use super::independent_iterations::IndependentIterations;
 use super::index_extents::IndexExtent;
 use super::index_guard::{IndexBounds, remove_guards};
 use super::insts_of;
@@ -29,7 +32,9 @@ pub struct LaunchForm {
     ///
     /// [`MOST_ITERATIONS`]: super::MOST_ITERATIONS
     pub limits: Vec<IndexExtent>,
-    /// Numbers by dimension from which on work-items of the other kernel do nothing. Those of this one do not ask.
+    /// Iterations of a loop over the grid, if launches of fewer work-items may have one for each iteration.
+    pub iterations: Option<IndependentIterations>,
+    /// Numbers by dimension from which on work-items of the other kernel do nothing, or what the last one does. Those of this one do not ask.
     pub bounds: IndexBounds,
 }
 
@@ -39,15 +44,20 @@ pub fn observes_launch(data: &InstData) -> bool {
     observed.iter().any(|&it| data.observes(it))
 }
 
-/// Makes a form of a kernel, called `kernel.divided` if it divides the index and `kernel.cut` if its launches are cut at bounds. None if it
-/// would be no better, or if the kernel observes more than its indices. `is_observer` tells functions that observe the launch.
+/// Makes a form of a kernel, called `kernel.divided` if it divides the index, `kernel.spread` if launches may have a work-item for each
+/// iteration, and `kernel.cut` if they are cut at bounds. None if it would be no better, or if the kernel observes more than its indices. `is_observer` tells functions that observe the launch.
 pub fn launch_form(func: &Function, is_observer: impl Fn(&str) -> bool) -> Option<LaunchForm> {
-    let (mut kernel, limits) = match single_iteration(func) {
-        Some(SingleIteration { kernel, limits }) => (kernel, limits),
-        None => (func.clone(), Vec::new()),
+    let (mut kernel, limits, is_all) = match single_iteration(func) {
+        Some(SingleIteration { kernel, limits, is_all }) => (kernel, limits, is_all),
+        None => (func.clone(), Vec::new(), false),
     };
-    let bounds = remove_guards(&mut kernel);
+    let mut bounds = remove_guards(&mut kernel);
     while remove_dead(&mut kernel) {}
+    // Iterations of a work-item may clamp their indices to one cell and add to it.
+    if !is_all {
+        remove_clamps(&mut kernel, &mut bounds);
+        while remove_dead(&mut kernel) {}
+    }
     let mut dimensions = 1;
     for inst in insts_of(&kernel) {
         let data = kernel.inst(inst);
@@ -59,12 +69,15 @@ pub fn launch_form(func: &Function, is_observer: impl Fn(&str) -> bool) -> Optio
         }
     }
     let extents = if dimensions == 1 { divide(&mut kernel) } else { Vec::new() };
-    if extents.is_empty() && bounds.iter().all(Option::is_none) {
-        return None;
-    }
-    let what = if extents.is_empty() { "cut" } else { "divided" };
-    kernel.name = format!("{}.{what}", func.name);
     while remove_dead(&mut kernel) {}
+    let iterations = if is_all { IndependentIterations::of(&kernel) } else { None };
+    let what = match (&extents[..], &bounds, &iterations) {
+        ([_, ..], ..) => "divided",
+        (_, [None, None, None], None) => return None,
+        (_, _, None) => "cut",
+        (_, _, Some(_)) => "spread",
+    };
+    kernel.name = format!("{}.{what}", func.name);
     let bounded = if extents.is_empty() { None } else { Some(bounded(&kernel, &extents)?) };
-    Some(LaunchForm { kernel, bounded, extents, limits, bounds })
+    Some(LaunchForm { kernel, bounded, extents, limits, iterations, bounds })
 }

@@ -16,7 +16,7 @@
 //! The phases, in order:
 //!
 //! * `inline` inlines calls to functions that query the launch, wait at barriers or name local memory.
-//! * `launch_forms`, before all others, makes forms of kernels for some launches: without guards of the indices, without loops over the grid,
+//! * `launch_forms`, before all others, makes forms of kernels for some launches: without guards and clamps of the indices, without loops over the grid,
 //!   with an index for each dimension.
 //! * `extensions` separates sign extensions that LLVM merged with address scales.
 //! * `unroll_hints` disables runtime unrolling of loops with divergent trip counts.
@@ -35,8 +35,10 @@
 mod serial_regions;
 mod argument_bytes;
 mod bounds;
+mod clamped_indices;
 mod extensions;
 mod group;
+mod independent_iterations;
 mod inline;
 mod spill_slots;
 mod strided_loops;
@@ -57,6 +59,7 @@ mod single_iteration;
 mod vector_dimension;
 mod versions;
 
+pub use independent_iterations::{IndependentIterations, IterationCells};
 pub use index_digits::SHORTEST_ROW;
 pub use index_extents::IndexExtent;
 pub use index_guard::IndexBounds;

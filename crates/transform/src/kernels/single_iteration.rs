@@ -3,6 +3,7 @@
 //! Requires: Stage::Source.  Ensures: in launches of dimension 0 with as many work-items as the limits, no offset, and fewer than 2³⁰, the
 //! kernel does the same; no loop that is left steps by the size of the launch.
 
+use super::independent_iterations::is_all;
 use super::index_extents::{IndexExtent, extent, is_query};
 use crate::edges::{phis, replace_predecessors};
 use heddle_ir::inst::{Detail, InstData};
@@ -19,6 +20,8 @@ pub(super) struct SingleIteration {
     pub(super) kernel: Function,
     /// Minimum of work-items of its launches: ends of the loops.
     pub(super) limits: Vec<IndexExtent>,
+    /// True if the kernel does nothing but one loop, whose iterations share no values.
+    pub(super) is_all: bool,
 }
 
 /// End of the loop that a branch on this condition repeats from its latch: its counter starts at the index and steps by the size of the launch.
@@ -74,6 +77,10 @@ pub(super) fn single_iteration(func: &Function) -> Option<SingleIteration> {
     if branches.is_empty() {
         return None;
     }
+    let is_all = match &branches[..] {
+        [(latch, header, _, limit)] => is_all(func, *header, *latch, limit),
+        _ => false,
+    };
     let mut kernel = func.clone();
     let mut limits = Vec::new();
     for (latch, header, exit, limit) in branches {
@@ -93,5 +100,5 @@ pub(super) fn single_iteration(func: &Function) -> Option<SingleIteration> {
         kernel.map_values(|value| replacements.get(&value).copied().unwrap_or(value));
         limits.push(limit);
     }
-    Some(SingleIteration { kernel, limits })
+    Some(SingleIteration { kernel, limits, is_all })
 }

@@ -58,10 +58,10 @@ impl Widener<'_> {
             (op, _) if data.flags.has(Flag::Volatile) => {
                 (format!("volatile `{op}`"), "remove `volatile` if nothing else accesses the memory")
             }
-            (Op::Load, _) => ("atomic load".into(), "load it once for all lanes, if the address is the same"),
-            (Op::Store, _) => {
-                ("atomic store".into(), "store it once for all lanes, if the address is the same")
-            }
+            (Op::Load | Op::Store, _) => (
+                format!("atomic `{}`", data.op),
+                "access one address with all lanes, or use a plain access if no other thread accesses the memory",
+            ),
             (Op::AtomicRmw | Op::CompareExchange, _) => {
                 ("atomic operation".into(), "combine the lanes' values and update memory once")
             }
