@@ -273,7 +273,7 @@ impl Clc {
 
     /// Reports of a kernel's second forms, after the launches that take them.
     fn reports_of_forms(&self, kernel: &PreparedKernel) -> Vec<String> {
-        let Some(launches) = kernel.second_launches() else { return Vec::new() };
+        let Some(launches) = kernel.launches_of_second_form() else { return Vec::new() };
         let forms = kernel.second_forms();
         let names: Vec<String> = forms.iter().map(|form| format!("`{}`", form.info().name)).collect();
         let header = format!("kernel {}: {launches}, run {}\n", kernel.info().name, names.join(" or "));

@@ -180,7 +180,7 @@ impl PreparedKernel {
     }
 
     /// Launches that take a second form, if there is one.
-    pub fn second_launches(&self) -> Option<String> {
+    pub fn launches_of_second_form(&self) -> Option<String> {
         self.program().second_form(self.number()).map(ToString::to_string)
     }
 

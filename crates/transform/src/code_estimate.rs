@@ -506,6 +506,17 @@ block2:
 
     /// A loop that computes a number in each iteration.
     fn repeated(number: &str) -> f64 {
+        in_loop(
+            "",
+            &format!(
+                "  v2 = {number}\n  v3 = mul v2, v2\n  v4 = mul v3, v3\n  v5 = ptradd v0, v4\n  store v1, v5"
+            ),
+            "v20",
+        )
+    }
+
+    /// Estimate for a loop that counts up from 0, with these φs and instructions.
+    pub(super) fn in_loop(carried: &str, body: &str, end: &str) -> f64 {
         kernel(
             1,
             &format!(
@@ -515,13 +526,10 @@ block0:
   br block1
 block1:
   v1 = phi i64 [block0: 0], [block1: v9]
-  v2 = {number}
-  v3 = mul v2, v2
-  v4 = mul v3, v3
-  v5 = ptradd v0, v4
-  store v1, v5
+{carried}
+{body}
   v9 = add v1, 1
-  v10 = icmp ult v9, v20
+  v10 = icmp ult v9, {end}
   br v10, block1, block2
 block2:
   ret"

@@ -2,12 +2,11 @@
 
 use super::ModuleEmitter;
 use super::assembler::{BlockHandle, ValueHandle};
-use super::drained_stores::drained_stores;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::ops::Effect;
 use heddle_ir::words::Flags;
 use heddle_ir::{Block, Code, Constant, Diagnostic, Function, Inst, Op, Scalar, Space, Type, Value};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// Emitter of one function body.
 pub(super) struct BodyEmitter<'e, 'a> {
@@ -17,8 +16,6 @@ pub(super) struct BodyEmitter<'e, 'a> {
     labels: FxHashMap<Block, BlockHandle>,
     /// Position of each block in emission order.
     positions: FxHashMap<Block, usize>,
-    /// Sequentially consistent stores that are emitted in the order `release`.
-    pub(super) drained: FxHashSet<Inst>,
 }
 
 pub(super) fn emit_body(module: &ModuleEmitter<'_>, func: &Function) -> Result<(), Diagnostic> {
@@ -42,7 +39,7 @@ pub(super) fn emit_body(module: &ModuleEmitter<'_>, func: &Function) -> Result<(
     for (index, &param) in (0..).zip(func.params()) {
         values.insert(param, asm.param(node, index));
     }
-    let mut body = BodyEmitter { module, func, values, labels, positions, drained: drained_stores(func) };
+    let mut body = BodyEmitter { module, func, values, labels, positions };
     let scope = module.debug.as_ref().and_then(|debug| debug.enter(asm, node, func));
     for &block in &order {
         asm.position_at_end(body.labels[&block]);
@@ -66,7 +63,7 @@ pub(super) fn emit_body(module: &ModuleEmitter<'_>, func: &Function) -> Result<(
 fn reverse_postorder(func: &Function) -> Vec<Block> {
     let mut order = Vec::new();
     let entry = func.entry();
-    let mut seen = FxHashSet::from_iter([entry]);
+    let mut seen = rustc_hash::FxHashSet::from_iter([entry]);
     let mut stack = vec![(entry, func.successors(entry).iter())];
     while let Some((block, rest)) = stack.last_mut() {
         match rest.next() {

@@ -143,10 +143,7 @@ impl BodyEmitter<'_, '_> {
         let types: Vec<Type> = data.args.iter().map(|&arg| self.func.value_type(arg)).collect();
         let asm = &self.module.asm;
         let is_volatile = data.flags.has(Flag::Volatile);
-        let mut access = data.access().copied().unwrap_or(Access::aligned(1));
-        if self.drained.contains(&inst) {
-            access.atomic = access.atomic.map(|(_, scope)| (AtomicOrdering::Release, scope));
-        }
+        let access = data.access().copied().unwrap_or(Access::aligned(1));
         let ty = results.first().copied().unwrap_or(Type::I1);
         let one = |node| Ok(vec![node]);
         match data.op {

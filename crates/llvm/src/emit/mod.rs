@@ -7,7 +7,6 @@ mod assembler;
 mod function;
 mod table;
 mod memory;
-mod drained_stores;
 mod lanes;
 mod bf16;
 mod half_fma;

@@ -17,7 +17,8 @@ fn do_or_say(command: &mut Command, what: &str) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(format!("{what}:\n{printed}{messages}")) }
 }
 
-/// Returns the Python of an environment that has the packages of a list of `tests/opencl`, and no others.
+/// Returns the Python of an environment that has the packages of a list of `tests/opencl`, and no others; an error if they cannot be had. Its
+/// name is that of no program of these tests, which are in the same folder.
 fn python(requirements: &str, name: &str) -> Result<PathBuf, String> {
     let requirements = source(requirements);
     let wanted = std::fs::read_to_string(&requirements).expect("the list of packages is there");
@@ -28,7 +29,8 @@ fn python(requirements: &str, name: &str) -> Result<PathBuf, String> {
         return Ok(python);
     }
     let _ = std::fs::remove_dir_all(&folder);
-    do_or_say(Command::new("python3").args(["-m", "venv"]).arg(&folder), "no virtual environment")?;
+    do_or_say(Command::new("python3").args(["-m", "venv"]).arg(&folder), "no virtual environment")
+        .unwrap_or_else(|reason| panic!("{reason}; {name}"));
     let mut install = Command::new(&python);
     install.args([
         "-m",
@@ -49,7 +51,7 @@ fn python(requirements: &str, name: &str) -> Result<PathBuf, String> {
 #[test]
 fn pyopencl_makes_kernels() {
     let script: &Path = &source("pyopencl_kernels.py");
-    let python = python("requirements.txt", "pyopencl").unwrap_or_else(|reason| panic!("{reason}"));
+    let python = python("requirements.txt", "python-pyopencl").unwrap_or_else(|reason| panic!("{reason}"));
     let output = run(&python.display().to_string(), &[&script.display().to_string()]);
     let printed = String::from_utf8_lossy(&output.stdout);
     let messages = String::from_utf8_lossy(&output.stderr);
@@ -77,7 +79,7 @@ fn pytest(python: &Path, tests: &[&str]) -> Output {
 /// 200 tests of SYCL programs: dpctl's and dpnp's own (660 MB of wheels, 2.3 GB installed).
 #[test]
 fn sycl_programs_pass_their_tests() {
-    let python = match python("sycl-requirements.txt", "sycl") {
+    let python = match python("sycl-requirements.txt", "python-sycl") {
         Ok(python) => python,
         Err(reason) => return not_run("dpctl and dpnp on the driver", &reason),
     };

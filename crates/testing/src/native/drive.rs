@@ -149,7 +149,7 @@ fn cpu_seconds() -> Option<f64> {
 
 /// Checks programs from the plan's first seed on, in whole batches. `progress` hears of programs and finds so far.
 pub fn drive(plan: &NativePlan, progress: &(dyn Fn(u64, usize) + Sync)) -> Result<NativeReport, String> {
-    let (start, worked) = (Instant::now(), cpu_seconds());
+    let worked = cpu_seconds();
     let folder = plan.folder.join(format!("{}-{}", plan.topic.name, std::process::id()));
     let next = AtomicU64::new(plan.seed);
     let end = plan.count.map_or(u64::MAX, |count| plan.seed.saturating_add(count));
@@ -159,6 +159,8 @@ pub fn drive(plan: &NativePlan, progress: &(dyn Fn(u64, usize) + Sync)) -> Resul
     let benches: Vec<TargetWorkshops> = (0..plan.jobs)
         .map(|job| TargetWorkshops::new(&folder.join(format!("job{job}")), &plan.targets))
         .collect::<Result<_, String>>()?;
+    // Workshops take a second or two, which may be all of a slice.
+    let start = Instant::now();
     std::thread::scope(|scope| {
         for (job, bench) in benches.iter().enumerate() {
             let (next, all, folder) = (&next, &all, &folder);

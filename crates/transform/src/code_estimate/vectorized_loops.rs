@@ -125,30 +125,14 @@ impl CodeEstimate<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::kernel;
+    use super::super::tests::{in_loop, kernel};
 
     /// Time of a loop over elements of 32 bits with one lane.
     fn walk(step: u32, carried: &str, body: &str, end: &str) -> f64 {
-        kernel(
-            1,
-            &format!(
-                "\
-block0:
-  v20 = load i64, v0
-  br block1
-block1:
-  v1 = phi i64 [block0: 0], [block1: v9]
-{carried}
-  v2 = shl v1, {step}
-  v3 = ptradd v0, v2
-  v4 = load i32, v3
-{body}
-  v9 = add v1, 1
-  v10 = icmp ult v9, {end}
-  br v10, block1, block2
-block2:
-  ret"
-            ),
+        in_loop(
+            carried,
+            &format!("  v2 = shl v1, {step}\n  v3 = ptradd v0, v2\n  v4 = load i32, v3\n{body}"),
+            end,
         )
     }
 
