@@ -51,8 +51,8 @@ pub(crate) fn add_second_forms(module: &mut Module, kernels: &[KernelFacts]) -> 
         let is_free = facts.required_lanes.is_none() && !facts.polls;
         let func = module.functions.iter().find(|func| func.name == facts.name).filter(|_| is_free)?;
         // Groups of the size that the source demands stay groups of it.
-        let is_free = |form: &LaunchForm| form.extents.is_empty() && form.iterations.is_none();
-        let fits = |form: &LaunchForm| is_free(form) || facts.required_local.is_none();
+        let keeps_groups = |form: &LaunchForm| form.extents.is_empty() && form.iterations.is_none();
+        let fits = |form: &LaunchForm| keeps_groups(form) || facts.required_local.is_none();
         launch_form(func, |name| observers.contains_key(name)).filter(fits)
     };
     let forms: Vec<Option<LaunchForm>> = kernels.iter().map(form).collect();

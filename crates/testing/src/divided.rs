@@ -461,6 +461,18 @@ pub fn cuts_at_guards(kernel: &DividingKernel, divide: Divide<'_>) -> Result<usi
     }
 }
 
+/// Options of a launch of these extents in groups of one work-item.
+pub(crate) fn lane_by_lane(extents: &[u64]) -> RunOptions {
+    let mut groups = [1; 3];
+    groups.iter_mut().zip(extents).for_each(|(to, &extent)| *to = extent as u32);
+    RunOptions {
+        brush: vec![1; extents.len()],
+        limits: RunLimits { steps: STEP_LIMIT, ..RunLimits::default() },
+        geometry: Some(LaunchGeometry { dims: extents.len() as u32, local: [1; 3], groups, offset: [0; 3] }),
+        ..RunOptions::default()
+    }
+}
+
 /// Memory after a launch.
 fn launch(
     kernel: &DividingKernel,
@@ -474,15 +486,7 @@ fn launch(
     let mut arguments = vec![Argument::Uniform(Datum::Bits(out.into()))];
     arguments.extend(kernel.numbers.map(|it| Argument::Uniform(Datum::Bits(it.into()))));
     arguments.extend(count.map(|it| Argument::Uniform(Datum::Bits(it.into()))));
-    let mut groups = [1; 3];
-    groups.iter_mut().zip(extents).for_each(|(to, &extent)| *to = extent as u32);
-    let geometry = LaunchGeometry { dims: extents.len() as u32, local: [1; 3], groups, offset: [0; 3] };
-    let options = RunOptions {
-        brush: vec![1; extents.len()],
-        limits: RunLimits { steps: STEP_LIMIT, ..RunLimits::default() },
-        geometry: Some(geometry),
-        ..RunOptions::default()
-    };
+    let options = lane_by_lane(extents);
     run(module, name, &arguments, &mut memory, &options).map_err(|fault| format!("{fault:?}"))?;
     let object = memory.objects().find(|object| object.name.as_deref() == Some("out"));
     Ok(object.ok_or("no memory")?.bytes.clone())

@@ -1,16 +1,15 @@
 //! Kernels that are loops over the grid, and a check that launches with a work-item for each iteration do the same.
 
-use crate::divided::{Divide, DividedForms, DividingKernel, KernelText};
-use crate::execution::STEP_LIMIT;
+use crate::divided::{Divide, DividedForms, DividingKernel, KernelText, lane_by_lane};
 use crate::generate::Random;
-use heddle_interp::{Argument, Datum, LaunchGeometry, Memory, RunLimits, RunOptions, run};
+use heddle_interp::{Argument, Datum, Memory, RunOptions, run};
 use heddle_ir::{Module, Space, parse_module};
 use std::fmt::Write as _;
 
 /// Size in bytes of each array.
 const BYTES: u64 = 512;
 
-/// What a check found.
+/// Outcome of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IterationOutcome {
     /// The iterations are not known to be independent.
@@ -125,8 +124,8 @@ pub fn grid_kernel(seed: u64) -> DividingKernel {
     DividingKernel { text: kernel.text, module, numbers, items: 1 + random.below(6) as u64 }
 }
 
-/// Checks that a launch with a work-item for each iteration does what one with fewer does, where the form says so. Both arrays are one if the
-/// seed has it.
+/// Checks that a launch with a work-item for each iteration does what one with fewer does, where the form says so. In a
+/// fifth of the kernels both arrays are one.
 pub fn spreads_iterations(kernel: &DividingKernel, divide: Divide<'_>) -> Result<IterationOutcome, String> {
     let original = kernel.module.function("k").ok_or("no kernel")?;
     let numbers = |parameter: u32| kernel.numbers.get(parameter.checked_sub(1)? as usize).copied();
@@ -181,15 +180,7 @@ fn launch(
     let arguments = [Datum::Bits(out.into())].into_iter().chain(numbers).chain([Datum::Bits(from.into())]);
     let arguments: Vec<Argument> =
         arguments.chain(count.map(|it| Datum::Bits(it.into()))).map(Argument::Uniform).collect();
-    let mut groups = [1; 3];
-    groups.iter_mut().zip(extents).for_each(|(to, &extent)| *to = extent as u32);
-    let options = RunOptions {
-        brush: vec![1; extents.len()],
-        limits: RunLimits { steps: STEP_LIMIT, ..RunLimits::default() },
-        geometry: Some(LaunchGeometry { dims: extents.len() as u32, local: [1; 3], groups, offset: [0; 3] }),
-        detect_races: true,
-        ..RunOptions::default()
-    };
+    let options = RunOptions { detect_races: true, ..lane_by_lane(extents) };
     run(module, name, &arguments, &mut memory, &options).map_err(|fault| format!("{fault:?}\n{module}"))?;
     let object = memory.objects().find(|object| object.name.as_deref() == Some("out"));
     Ok(object.ok_or("no memory")?.bytes.clone())

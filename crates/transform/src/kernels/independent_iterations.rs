@@ -133,7 +133,7 @@ fn array(func: &Function, mut address: Value) -> Option<u32> {
 
 /// Cells of an array that iterations store to: a range of bytes at a distance for each iteration.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct IterationCells {
+struct IterationCells {
     parameter: u32,
     terms: Vec<(Option<u8>, IndexExtent)>,
     bytes: Range<i64>,

@@ -45,7 +45,8 @@ pub fn observes_launch(data: &InstData) -> bool {
 }
 
 /// Makes a form of a kernel, called `kernel.divided` if it divides the index, `kernel.spread` if launches may have a work-item for each
-/// iteration, and `kernel.cut` if they are cut at bounds. None if it would be no better, or if the kernel observes more than its indices. `is_observer` tells functions that observe the launch.
+/// iteration, and `kernel.cut` if they are cut at bounds. None if it would be no better, or if the kernel observes more than its indices.
+/// `is_observer` tells functions that observe the launch.
 pub fn launch_form(func: &Function, is_observer: impl Fn(&str) -> bool) -> Option<LaunchForm> {
     let (mut kernel, limits, is_all) = match single_iteration(func) {
         Some(SingleIteration { kernel, limits, is_all }) => (kernel, limits, is_all),

@@ -59,7 +59,7 @@ mod single_iteration;
 mod vector_dimension;
 mod versions;
 
-pub use independent_iterations::{IndependentIterations, IterationCells};
+pub use independent_iterations::IndependentIterations;
 pub use index_digits::SHORTEST_ROW;
 pub use index_extents::IndexExtent;
 pub use index_guard::IndexBounds;
