@@ -88,7 +88,8 @@ size_t heddle_kernel_parameter_count(const heddle_kernel *kernel);
 /* Describes the parameter of this number; false if there is none. */
 bool heddle_kernel_parameter(const heddle_kernel *kernel, size_t index, heddle_parameter *parameter);
 
-/* An argument: a value's bytes and their number, an address, or the number of bytes for each work-group. */
+/* An argument: a value's bytes and their number; an address, and the number of bytes from it on that the kernel accesses through it, or 0 if that is
+ * not known (code may be faster where arguments do not overlap); or the number of bytes for each work-group. */
 typedef struct heddle_argument {
   heddle_kind kind;
   void *memory;

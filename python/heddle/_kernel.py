@@ -135,7 +135,8 @@ class Parameter:
             text = f"expected an array for `{self.type}`, found {type(given).__name__}: {reason}"
             raise LaunchError(f"argument `{self.name}`: {text}") from None
         self.check(array, isinstance(given, Strided))
-        return array.ctypes.data, array.nbytes, array
+        # Where an array with gaps ends is not its number of bytes.
+        return array.ctypes.data, 0 if isinstance(given, Strided) else array.nbytes, array
 
     def check(self, array: np.ndarray, is_strided: bool) -> None:
         """Raises an exception if an array does not fit the parameter."""

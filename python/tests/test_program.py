@@ -57,6 +57,20 @@ class ProgramTest(unittest.TestCase):
         kernel(0, 2, self.x, self.y)
         self.assertTrue(np.array_equal(self.y, 2.5 * self.x + 1))
 
+    def test_arrays_may_overlap(self):
+        source = """kernel void add(global float *sum, global const float *a, int n) {
+            size_t i = get_global_id(0);
+            for (int k = n - 1; k >= 0; k--) sum[i] += a[k];
+        }"""
+        add = heddle.Program(source).kernel("add")
+        for number in (0, 5, 9):
+            memory = np.arange(10, dtype=np.float32)
+            wanted = memory.copy()
+            for k in reversed(range(10)):
+                wanted[number] += wanted[k]
+            add(1, memory[number : number + 1], memory, 10)
+            self.assertEqual(memory.tolist(), wanted.tolist())
+
     def test_sizes_and_arguments_of_the_wrong_kind(self):
         kernel = self.program.kernel("saxpy")
         for size in (self.x, "10", 10.0, None):

@@ -94,7 +94,8 @@ unsafe fn argument_of(given: &HeddleArgument) -> Result<KernelArgument<'static>,
     Ok(match given.kind {
         // SAFETY: as the caller says.
         VALUE => KernelArgument::bytes(unsafe { bytes_at(given.memory, given.size) }),
-        MEMORY => KernelArgument::address(given.memory.cast()),
+        MEMORY if given.size == 0 => KernelArgument::address(given.memory.cast()),
+        MEMORY => KernelArgument::raw_memory(given.memory.cast(), given.size),
         LOCAL => KernelArgument::local_bytes(given.size as u64),
         other => return Err(wrong(&format!("unknown kind {other} of an argument"))),
     })

@@ -48,6 +48,9 @@ pub(crate) struct Clc {
     /// Compile for launches whose indices reach 2^31 - 2^22, too
     #[arg(long)]
     large: bool,
+    /// Compile for launches whose pointers lead to different objects, as the drivers do where that is so
+    #[arg(long)]
+    distinct: bool,
     /// The machine to generate code for: `native`, an instruction set (`sse4.2`, `avx2`, `avx512`, `neon`), or a CPU of x86-64
     /// by LLVM's name (`znver4`)
     #[arg(long, value_name = "CPU", default_value = "native", value_parser = Cpu::named)]
@@ -268,7 +271,7 @@ impl Clc {
                 CodeVariant { local: Some(local), ..variant }
             }
         };
-        CodeVariant { is_small: !self.large, ..variant }
+        CodeVariant { is_small: !self.large, is_distinct: self.distinct, ..variant }
     }
 
     /// Reports of a kernel's second forms, after the launches that take them.
@@ -303,7 +306,10 @@ impl Clc {
         // Kernels for groups of different forms are together only in the form that serves all groups.
         let variant = match kernels.iter().map(|kernel| self.variant(kernel)).collect::<Vec<_>>()[..] {
             [first, ref others @ ..] if others.iter().all(|&it| it == first) => first,
-            _ => CodeVariant::of_rows(self.lanes_of(kernels[0].info()), AxisOrder::WORK_ITEMS, !self.large),
+            _ => CodeVariant {
+                is_distinct: self.distinct,
+                ..CodeVariant::of_rows(self.lanes_of(kernels[0].info()), AxisOrder::WORK_ITEMS, !self.large)
+            },
         };
         let names: Vec<&str> = kernels.iter().map(|kernel| &*kernel.info().name).collect();
         let groups = GroupFunctions::new(source, &names, variant)?;

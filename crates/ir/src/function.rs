@@ -273,6 +273,17 @@ impl Function {
         value
     }
 
+    /// Gives a parameter another type. Returns its new value; the old one has no definition any more.
+    pub fn retype_param(&mut self, index: usize, ty: Type) -> Value {
+        let old = self.params[index];
+        self.values[old].def = ValueDefData::None;
+        self.signature.params[index].ty = ty;
+        let value = self.values.push(ValueData { ty, def: ValueDefData::Param(index as u32) });
+        self.names[value] = self.names[old].clone();
+        self.params[index] = value;
+        value
+    }
+
     /// Returns a value's source name, for messages.
     pub fn name_of(&self, value: Value) -> Option<&str> {
         self.names[value].as_deref()

@@ -77,7 +77,13 @@ pub struct KernelArgument<'a> {
 #[derive(Clone, Debug)]
 enum ArgumentValue {
     Value(Vec<u8>),
-    Memory { address: *mut u8, align: usize, is_writable: bool },
+    Memory {
+        address: *mut u8,
+        /// From the address on; none if that is not known.
+        bytes: Option<usize>,
+        align: usize,
+        is_writable: bool,
+    },
     Local(u64),
 }
 
@@ -92,12 +98,12 @@ impl<'a> KernelArgument<'a> {
 
     /// Memory that the kernel reads.
     pub fn memory<T: Element>(elements: &'a [T]) -> KernelArgument<'a> {
-        KernelArgument::at(elements.as_ptr().cast_mut(), false)
+        KernelArgument::at(elements.as_ptr().cast_mut(), size_of_val(elements), false)
     }
 
     /// Memory that the kernel may write.
     pub fn memory_mut<T: Element>(elements: &'a mut [T]) -> KernelArgument<'a> {
-        KernelArgument::at(elements.as_mut_ptr(), true)
+        KernelArgument::at(elements.as_mut_ptr(), size_of_val(elements), true)
     }
 
     /// A value by its bytes, whatever its type.
@@ -107,7 +113,13 @@ impl<'a> KernelArgument<'a> {
 
     /// An address, or null, of whatever the kernel finds there.
     pub fn address(address: *mut u8) -> KernelArgument<'a> {
-        let given = ArgumentValue::Memory { address, align: 1, is_writable: true };
+        let given = ArgumentValue::Memory { address, bytes: None, align: 1, is_writable: true };
+        KernelArgument { given, ty: None, borrowed: PhantomData }
+    }
+
+    /// An address of so many bytes, which are all that the kernel accesses through it.
+    pub fn raw_memory(address: *mut u8, bytes: usize) -> KernelArgument<'a> {
+        let given = ArgumentValue::Memory { address, bytes: Some(bytes), align: 1, is_writable: true };
         KernelArgument { given, ty: None, borrowed: PhantomData }
     }
 
@@ -116,8 +128,13 @@ impl<'a> KernelArgument<'a> {
         KernelArgument { given: ArgumentValue::Local(bytes), ty: None, borrowed: PhantomData }
     }
 
-    fn at<T: Element>(address: *mut T, is_writable: bool) -> KernelArgument<'a> {
-        let given = ArgumentValue::Memory { address: address.cast(), align: T::ALIGN, is_writable };
+    fn at<T: Element>(address: *mut T, bytes: usize, is_writable: bool) -> KernelArgument<'a> {
+        let given = ArgumentValue::Memory {
+            address: address.cast(),
+            bytes: Some(bytes),
+            align: T::ALIGN,
+            is_writable,
+        };
         KernelArgument { given, ty: T::TYPE, borrowed: PhantomData }
     }
 
@@ -136,7 +153,7 @@ impl<'a> KernelArgument<'a> {
             (_, ParamPassing::Pointer(Space::Local)) => {
                 Err("a pointer to local memory takes `heddle::local::<T>(count)`".into())
             }
-            (ArgumentValue::Memory { address, align, is_writable }, ParamPassing::Pointer(space)) => {
+            (ArgumentValue::Memory { address, bytes, align, is_writable }, ParamPassing::Pointer(space)) => {
                 let is_read = *space == Space::Constant || parameter.qualifiers.contains("const");
                 if !is_read && !is_writable {
                     return Err("the kernel may write it: pass a `&mut` slice, or declare it `const`".into());
@@ -146,7 +163,10 @@ impl<'a> KernelArgument<'a> {
                         "elements must be aligned to {align} bytes: keep them in a `heddle::Buffer`"
                     ));
                 }
-                Ok(runtime::LaunchArgument::Pointer(*address))
+                Ok(match *bytes {
+                    Some(bytes) => runtime::LaunchArgument::Memory(*address, bytes),
+                    None => runtime::LaunchArgument::Pointer(*address),
+                })
             }
             (
                 ArgumentValue::Value(found),

@@ -8,7 +8,7 @@ use crate::pool::{JobShare, Pool};
 use crate::processors::has_idle;
 use crate::program::PreparedKernel;
 use crate::range::{GroupForm, Groups, NdRange, choose_local, share_groups};
-use crate::second_forms::SecondLaunch;
+use crate::second_forms::{SecondLaunch, object_of};
 use crate::selection::{
     FollowUp, LaunchClass, LaunchTimes, LaunchWork, Picked, SlicePair, SliceTimes, SliceTrial, Ticket,
 };
@@ -16,7 +16,7 @@ use crate::vector_code::CodeVariant;
 use heddle_ir::Space;
 use heddle_llvm::{ArgumentPiece, KernelInfo as SourceKernel, ParamPassing, slot_bytes};
 use heddle_transform::AxisOrder;
-use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, LOCAL_ALIGN};
+use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, LOCAL_ALIGN, ObjectParameter};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
@@ -31,6 +31,8 @@ pub enum LaunchArgument<'a> {
     Bytes(&'a [u8]),
     /// An address in global or constant memory.
     Pointer(*mut u8),
+    /// An address in global or constant memory, and the number of bytes from it on that the kernel accesses through it.
+    Memory(*mut u8, usize),
     /// So many bytes of local memory for each group.
     Local(u64),
 }
@@ -298,8 +300,30 @@ impl PreparedKernel {
         if innermost < FEWEST.min(extents[0]) { AxisOrder::WORK_ITEMS } else { axes }
     }
 
+    /// True if the pointers among the arguments lead to different objects, and code gains by that.
+    fn has_distinct_objects(&self, args: &[LaunchArgument<'_>]) -> bool {
+        let objects = &self.info().distinct_objects;
+        let mut found: Vec<(Range<u64>, bool)> = Vec::with_capacity(objects.len());
+        for &ObjectParameter { number, is_written } in objects {
+            let Some(object) = args.get(number).and_then(object_of) else { return false };
+            let is_shared = |(other, is_other_written): &(Range<u64>, bool)| {
+                (is_written || *is_other_written) && object.start < other.end && other.start < object.end
+            };
+            if found.iter().any(is_shared) {
+                return false;
+            }
+            found.push((object, is_written));
+        }
+        !objects.is_empty()
+    }
+
     /// A plan; `at_once` says that each group runs on a thread of its own.
-    pub(crate) fn plan(&self, range: &NdRange, at_once: bool) -> Result<LaunchPlan, LaunchError> {
+    pub(crate) fn plan(
+        &self,
+        args: &[LaunchArgument<'_>],
+        range: &NdRange,
+        at_once: bool,
+    ) -> Result<LaunchPlan, LaunchError> {
         self.stage().launch();
         let info = self.info();
         if let (Some(found), Some(required)) = (range.local(), info.required_local)
@@ -322,6 +346,7 @@ impl PreparedKernel {
         let count = groups.count().ok_or_else(|| LaunchError::Groups(info.name.clone()))?;
         let variant =
             CodeVariant::of_groups(info, self.lanes(), local, axes, groups.is_uniform(), range.is_small());
+        let variant = CodeVariant { is_distinct: self.has_distinct_objects(args), ..variant };
         let variant = if is_single { variant.of_single_items() } else { variant };
         let variant = self.chosen_variant(variant, local, groups.is_uniform(), Some(range.items()));
         Ok(LaunchPlan { local, groups, count, variant })
@@ -358,13 +383,13 @@ impl PreparedKernel {
     /// Forecast of a launch with these arguments over this range.
     pub fn outlook(&self, args: &[LaunchArgument<'_>], range: &NdRange, pool: &Pool) -> LaunchForecast {
         if let Some(SecondLaunch { kernel, range, .. }) = self.second_launch(args, range) {
-            return kernel.outlook_in(&range, pool);
+            return kernel.outlook_in(args, &range, pool);
         }
-        self.outlook_in(range, pool)
+        self.outlook_in(args, range, pool)
     }
 
-    fn outlook_in(&self, range: &NdRange, pool: &Pool) -> LaunchForecast {
-        let Ok(plan) = self.plan(range, pool.is_at_once()) else { return LaunchForecast::default() };
+    fn outlook_in(&self, args: &[LaunchArgument<'_>], range: &NdRange, pool: &Pool) -> LaunchForecast {
+        let Ok(plan) = self.plan(args, range, pool.is_at_once()) else { return LaunchForecast::default() };
         let code = self.code_if_ready(plan.variant);
         code.map(|code| code.outlook(range.items(), pool.threads())).unwrap_or_default()
     }
@@ -372,13 +397,13 @@ impl PreparedKernel {
     /// Has the code for launches with these arguments over this range compiled, so that they only run it.
     pub fn prepare(&self, args: &[LaunchArgument<'_>], range: &NdRange) -> Result<(), LaunchError> {
         if let Some(SecondLaunch { kernel, range, .. }) = self.second_launch(args, range) {
-            return kernel.prepare_in(&range);
+            return kernel.prepare_in(args, &range);
         }
-        self.prepare_in(range)
+        self.prepare_in(args, range)
     }
 
-    fn prepare_in(&self, range: &NdRange) -> Result<(), LaunchError> {
-        let plan = self.plan(range, false)?;
+    fn prepare_in(&self, args: &[LaunchArgument<'_>], range: &NdRange) -> Result<(), LaunchError> {
+        let plan = self.plan(args, range, false)?;
         if plan.count != 0 {
             self.code(plan.variant)?;
         }
@@ -427,7 +452,7 @@ impl PreparedKernel {
             let done = unsafe { kernel.launch_with_local(&args, &range, local_bytes, pool) };
             return done.map_err(|error| error.of(&info.name));
         }
-        let plan = self.plan(range, pool.is_at_once())?;
+        let plan = self.plan(args, range, pool.is_at_once())?;
         if plan.count == 0 {
             return Ok(());
         }
@@ -557,10 +582,10 @@ impl RunningLaunch {
                     set_address(&mut slots, at, copy.start());
                     values.push(copy);
                 }
-                (LaunchArgument::Pointer(address), Some(_)) => {
+                (LaunchArgument::Pointer(address) | LaunchArgument::Memory(address, _), Some(_)) => {
                     set_address(&mut slots, at, address);
                 }
-                (LaunchArgument::Pointer(_), None) => {
+                (LaunchArgument::Pointer(_) | LaunchArgument::Memory(..), None) => {
                     return refuse(format!("type {} is not a pointer", parameter.ty));
                 }
                 (LaunchArgument::Bytes(bytes), _) if bytes.len() == parameter.bytes as usize => {

@@ -243,6 +243,9 @@ impl KernelModule {
         if second_forms.iter().any(Option::is_some) {
             kernels = kernels_of(&module, &making.required_lanes);
         }
+        if options.forced.versions() == VersioningPolicy::None {
+            kernels.iter_mut().for_each(|kernel| kernel.distinct_objects.clear());
+        }
         let dimensions = kernels.iter().map(|_| OnceLock::new()).collect();
         let choices = kernels.iter().map(|_| CodeChoices::default()).collect();
         let stages = kernels.iter().map(|_| LaunchStage::default()).collect();
@@ -460,7 +463,8 @@ impl PreparedKernel {
     /// Variant and size of groups of launches whose range is not known.
     pub(crate) fn usual_launch(&self) -> (CodeVariant, [u32; 3]) {
         let axes = self.vector_dimension().axes;
-        let usual = CodeVariant::usual(self.info(), self.lanes(), axes);
+        let is_distinct = !self.info().distinct_objects.is_empty();
+        let usual = CodeVariant { is_distinct, ..CodeVariant::usual(self.info(), self.lanes(), axes) };
         let form = if self.info().sees_groups { GroupForm::Seen } else { self.unseen_form(axes) };
         let [width, height] = self.info().square.map_or_else(|| form.usual_extents(), |width| [width; 2]);
         (usual, usual.local.unwrap_or_else(|| axes.to_dimensions([width, height, 1])))

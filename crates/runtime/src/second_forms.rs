@@ -15,6 +15,7 @@ use heddle_transform::kernels::{
     launch_form, observes_launch,
 };
 use std::fmt;
+use std::ops::Range;
 
 /// Minimum number of work-items for each idle one in the last row.
 const FEWEST_FOR_IDLE: u64 = 8;
@@ -82,12 +83,16 @@ fn integer(argument: &LaunchArgument<'_>) -> Option<u64> {
     }
 }
 
-/// Address that is passed as a pointer or by its bytes.
-fn address(argument: &LaunchArgument<'_>) -> Option<u64> {
-    match *argument {
-        LaunchArgument::Pointer(address) => Some(address as u64),
-        _ => integer(argument),
-    }
+/// Where the object lies that an argument leads to, if it is known; the null pointer leads to one without bytes.
+pub(crate) fn object_of(argument: &LaunchArgument<'_>) -> Option<Range<u64>> {
+    let address = match *argument {
+        LaunchArgument::Memory(address, bytes) => {
+            return Some(address as u64..(address as u64).saturating_add(bytes as u64));
+        }
+        LaunchArgument::Pointer(address) => address as u64,
+        _ => integer(argument)?,
+    };
+    if address == 0 { Some(0..0) } else { object(address) }
 }
 
 impl SecondForm {
@@ -117,7 +122,7 @@ impl SecondForm {
         }
         let holds = |extents: &[u64]| {
             let iterations = self.iterations.as_ref();
-            let object = |parameter: u32| object(address(args.get(parameter as usize)?)?);
+            let object = |parameter: u32| object_of(args.get(parameter as usize)?);
             !is_spread || iterations.is_some_and(|it| it.hold(extents, parameter, object))
         };
         if self.extents.is_empty() {

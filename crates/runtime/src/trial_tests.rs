@@ -64,7 +64,7 @@ impl CachedProgram {
 
 /// Compiles all candidates for launches over a range into the cache, so that trying them costs little. Returns their number.
 fn fill_cache(kernel: &PreparedKernel, range: &NdRange) -> usize {
-    let plan = kernel.plan(range, false).expect("a plan");
+    let plan = kernel.plan(&[], range, false).expect("a plan");
     let first = kernel.code(plan.variant).expect("it compiles");
     let candidates = kernel.candidates(&first, &plan.groups);
     let built = candidates.iter().map(|spec| kernel.compiled_candidate(spec.variant, false).0);

@@ -34,6 +34,8 @@ pub struct CodeVariant {
     pub brush: [u32; 3],
     /// True if all numbers of a launch are below 2^31 - 2^22.
     pub is_small: bool,
+    /// True if the pointers of a launch lead to different objects, where that makes faster code.
+    pub is_distinct: bool,
     /// The size of all groups, if the code is for no other.
     pub local: Option<[u32; 3]>,
     /// True if groups of the source have one work-item each, and run merged.
@@ -81,7 +83,8 @@ impl CodeVariant {
         let has_rows = fold == WorkItemLayout::Linear || brush[1] * brush[2] > 1;
         let is_fixed = kernel.required_local.is_some() || has_rows && kernel.sees_groups;
         let local = (is_fixed && is_uniform).then_some(local);
-        CodeVariant { fold, axes, brush, is_small, local, single: false, form: CodeForm::Usual }
+        let form = CodeForm::Usual;
+        CodeVariant { fold, axes, brush, is_small, is_distinct: false, local, single: false, form }
     }
 
     /// Returns the variant for groups of one work-item, which run merged.
@@ -111,6 +114,7 @@ impl CodeVariant {
             axes,
             brush,
             is_small,
+            is_distinct: false,
             local: None,
             single: false,
             form: CodeForm::Usual,
@@ -147,6 +151,7 @@ impl CodeVariant {
                 CodeForm::LaneRefill => GroupExecution::LaneRefill,
             },
             single_item_groups: self.single,
+            distinct_pointers: self.is_distinct,
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use heddle_ir::Module;
 use heddle_llvm::{compile, import};
-use heddle_runtime::{BuildOptions, KernelModule, LaunchArgument, LaunchError, NdRange, Pool, memory};
+use heddle_runtime::{
+    BuildOptions, KernelModule, LaunchArgument, LaunchError, NdRange, Pool, PreparedKernel, memory,
+};
 use std::ptr::NonNull;
 
 /// The module of a source in OpenCL C.
@@ -626,5 +628,103 @@ fn private_arrays_live_across_barriers() {
                 );
             }
         }
+    }
+}
+
+/// An object of [`memory::allocate`] with numbers, which is given back at the end.
+struct OwnObject {
+    start: NonNull<u8>,
+    layout: std::alloc::Layout,
+}
+
+impl OwnObject {
+    fn new(values: &[f32]) -> OwnObject {
+        let layout = memory::layout_of(size_of_val(values), 64).expect("a layout");
+        let start = memory::allocate(layout, memory::Contents::Unknown).expect("memory");
+        // SAFETY: the object is as large as the values.
+        unsafe { start.cast::<f32>().copy_from_nonoverlapping(NonNull::from(values).cast(), values.len()) };
+        OwnObject { start, layout }
+    }
+
+    /// The argument that leads to the element of a number, and maybe says that so many are accessed.
+    fn at(&self, number: usize, count: Option<usize>) -> LaunchArgument<'static> {
+        let start = self.start.as_ptr().wrapping_add(4 * number);
+        count.map_or(LaunchArgument::Pointer(start), |count| LaunchArgument::Memory(start, 4 * count))
+    }
+
+    fn values(&self) -> Vec<f32> {
+        // SAFETY: it holds numbers, and no launch writes them now.
+        unsafe { std::slice::from_raw_parts(self.start.cast::<f32>().as_ptr(), self.layout.size() / 4) }
+            .to_vec()
+    }
+}
+
+impl Drop for OwnObject {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated with this layout.
+        unsafe { memory::free(self.start, self.layout) };
+    }
+}
+
+const SUMS: &str =
+    "kernel void sums(global float *sum, global const float *a, global const float *b, int n) {
+    int i = get_global_id(0);
+    for (int k = n - 1; k >= 0; k--) sum[i] += a[k] * b[k];
+}";
+
+/// Offset of an argument in an object.
+type Part = (usize, usize);
+
+/// Runs `sums` with so many work-items on parts of objects, whose sizes are given or not; returns all objects.
+fn sums_of(
+    kernel: &PreparedKernel,
+    contents: &[Vec<f32>],
+    parts: [Part; 3],
+    items: usize,
+    is_sized: bool,
+) -> Vec<Vec<f32>> {
+    let objects: Vec<OwnObject> = contents.iter().map(|values| OwnObject::new(values)).collect();
+    let n = STEPS.to_ne_bytes();
+    let counts = [items, STEPS as usize, STEPS as usize].map(|count| is_sized.then_some(count));
+    let argument = |(object, offset): Part, count| objects[object].at(offset, count);
+    let [sum, a, b] = [0, 1, 2].map(|number| argument(parts[number], counts[number]));
+    let args = [sum, a, b, LaunchArgument::Bytes(&n)];
+    let items = items as u64;
+    // SAFETY: each object has 64 elements; no work-item writes what another one reads.
+    unsafe { kernel.launch(&args, &range(&[items], Some(&[items]), None), &Pool::new(1)) }.expect("it runs");
+    objects.iter().map(OwnObject::values).collect()
+}
+
+const STEPS: i32 = 20;
+
+#[test]
+fn launches_whose_pointers_lead_to_one_object_have_code_of_their_own() {
+    let options = BuildOptions { lanes: Some(16), ..BuildOptions::default() };
+    let program = KernelModule::new(module_of("sums", SUMS), &options).expect("the program can be made");
+    let kernel = program.kernel("sums").expect("there is the kernel");
+    let contents =
+        [1, 3, 5].map(|from| (from..from + 64).map(|it| (it % 7) as f32 - 2.0).collect::<Vec<f32>>());
+    let codes = |parts: [Part; 3], items: usize, is_sized: bool| {
+        let mut wanted = contents.to_vec();
+        let [(to, at), a, b] = parts;
+        for item in 0..items {
+            for k in (0..STEPS as usize).rev() {
+                let [x, y] = [a, b].map(|(object, offset)| wanted[object][offset + k]);
+                wanted[to][at + item] += x * y;
+            }
+        }
+        assert_eq!(sums_of(&kernel, &contents, parts, items, is_sized), wanted, "{parts:?}");
+        kernel.reports().len()
+    };
+    // Three objects; the factors in one object, which nobody writes.
+    assert_eq!(codes([(0, 0), (1, 0), (2, 0)], 16, false), 1);
+    assert_eq!(codes([(0, 0), (1, 0), (1, 4)], 16, false), 1);
+    // The sums are elsewhere in the object of a factor, which is known if sizes are.
+    assert_eq!(codes([(0, 40), (0, 0), (2, 0)], 16, true), 1);
+    assert_eq!(codes([(0, 40), (0, 0), (2, 0)], 16, false), 2);
+    // The sum is a factor of a later step. Groups of one work-item have code of their own.
+    for is_sized in [false, true] {
+        assert_eq!(codes([(0, 0), (0, 0), (2, 0)], 1, is_sized), 3);
+        assert_eq!(codes([(1, 10), (2, 0), (1, 0)], 1, is_sized), 3);
     }
 }

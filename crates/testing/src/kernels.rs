@@ -129,6 +129,7 @@ fn is_refused(case: &GeneratedProgram) -> bool {
         versions: VersioningPolicy::None,
         execution: GroupExecution::Brushes,
         single_item_groups: false,
+        distinct_pointers: false,
     };
     lower_kernels(&mut case.module.clone(), &options).is_err_and(|refusal| refusal.text.contains(REFUSAL))
 }
@@ -241,6 +242,8 @@ fn kernel_options(
         versions,
         execution: running,
         single_item_groups: false,
+        // Each object has a parameter of its own.
+        distinct_pointers: random.chance(30),
     }
 }
 

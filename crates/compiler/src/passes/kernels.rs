@@ -33,6 +33,7 @@ const OPTIONS: &[OptionWord<KernelOptions>] = &[
     flag("small", "all numbers of a launch are below 2^31 - 2^22", |options| options.is_small = true),
     flag("mixed", "scattered code between barriers runs one work-item after the other", |options| options.execution = GroupExecution::Mixed),
     flag("refill", "lane refill", |options| options.execution = GroupExecution::LaneRefill),
+    flag("distinct", "the pointers of a launch lead to different objects", |options| options.distinct_pointers = true),
     flag("single", "groups of one work-item, several of which run as one", |options| options.single_item_groups = true),
     word("versions=POLICY", "region versions wherever possible (`force`), or nowhere (`none`)", |options, word| store(&mut options.versions, parse_versions(word))),
     word("axes=ORDER", "work-item dimensions along the axes of a brush, innermost first: `102`", |options, word| store(&mut options.axes, parse_axes(word))),

@@ -276,6 +276,7 @@ fn brushes_wait_as_often_as_the_kernel_says() {
         versions: VersioningPolicy::Model,
         execution: GroupExecution::Brushes,
         single_item_groups: false,
+        distinct_pointers: false,
     };
     let made = lower_kernels(&mut module, &options).expect("the kernel has a group function");
     assert_eq!((made[0].barriers, made[0].synchronization_points), (3, 3));
@@ -309,6 +310,7 @@ fn in_versions(name: &str, is_small: bool) -> (usize, Module) {
         versions: VersioningPolicy::Model,
         execution: GroupExecution::Brushes,
         single_item_groups: false,
+        distinct_pointers: false,
     };
     lower_kernels(&mut module, &options).expect("the kernel has a group function");
     let mut versions = 0;

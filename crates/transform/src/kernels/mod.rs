@@ -15,6 +15,7 @@
 //!
 //! The phases, in order:
 //!
+//! * `distinct_pointers`, for launches whose pointers lead to different objects, makes parameters `noalias`.
 //! * `inline` inlines calls to functions that query the launch, wait at barriers or name local memory.
 //! * `launch_forms`, before all others, makes forms of kernels for some launches: without guards and clamps of the indices, without loops over the grid,
 //!   with an index for each dimension.
@@ -50,6 +51,7 @@ mod lane_refill;
 mod region;
 mod unroll_hints;
 mod continuations;
+mod distinct_pointers;
 mod divided_index;
 mod index_digits;
 mod index_extents;
@@ -59,6 +61,7 @@ mod single_iteration;
 mod vector_dimension;
 mod versions;
 
+pub use distinct_pointers::{ObjectParameter, object_parameters, opens_memory, stores_in_loops};
 pub use independent_iterations::IndependentIterations;
 pub use index_digits::SHORTEST_ROW;
 pub use index_extents::IndexExtent;
@@ -122,6 +125,8 @@ pub struct KernelOptions {
     pub execution: GroupExecution,
     /// True if each source group has a single work-item. Several of them then run as one group; they have no local memory.
     pub single_item_groups: bool,
+    /// True if the pointers of a launch lead to different objects, but for those that lead to memory which nobody writes.
+    pub distinct_pointers: bool,
 }
 
 impl KernelOptions {
@@ -135,6 +140,7 @@ impl KernelOptions {
             versions: VersioningPolicy::None,
             execution: GroupExecution::Brushes,
             single_item_groups: false,
+            distinct_pointers: false,
         }
     }
 
@@ -270,6 +276,9 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             return Err(refuse(func, text, "declare its parameters `uniform`"));
         }
         let mut kernel = func.clone();
+        if options.distinct_pointers {
+            distinct_pointers::assume_distinct_pointers(&mut kernel);
+        }
         let own_params = kernel.params().len();
         inline::inline_calls(&mut kernel, module, &to_inline)?;
         crate::lower_private_arrays(&mut kernel);
