@@ -6,7 +6,7 @@ use heddle_ir::module::{Effects, FunctionKind, Global};
 use heddle_ir::ops::Observed;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::PRINTF;
-use heddle_transform::kernels::{ObjectParameter, object_parameters, opens_memory, stores_in_loops};
+use heddle_transform::kernels::{ObjectParameter, object_parameters, opens_memory, repeats_stores};
 use heddle_transform::progress::polls;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -67,8 +67,8 @@ pub(crate) fn kernels_of(module: &Module, required_lanes: &BTreeMap<String, u32>
     let [see_groups, see_brush, name_local, poll, open_memory] =
         [sees_group, observes_brush, names_local, polls, opens_memory]
             .map(|sees| functions_that(module, sees));
-    let in_loops = module.functions.iter().filter(|func| stores_in_loops(func));
-    let store_in_loops = with_callers(module, in_loops.map(|func| (&*func.name, ())));
+    let repeating = module.functions.iter().filter(|func| repeats_stores(func));
+    let repeat_stores = with_callers(module, repeating.map(|func| (&*func.name, ())));
     // Collectives lay the value of each work-item into local memory.
     let slots = module.globals.iter().find(|global| &*global.name == SLOTS);
     let most_items = slots.map(|slots| slots.bytes() / 8);
@@ -89,7 +89,7 @@ pub(crate) fn kernels_of(module: &Module, required_lanes: &BTreeMap<String, u32>
         let observes_brush = see_brush.contains_key(&*name);
         let sees_groups = takes_local || observes_brush || see_groups.contains_key(&*name);
         let shares_nothing = !takes_local && !observes_brush && !name_local.contains_key(&*name);
-        let gains = store_in_loops.contains_key(&*name) && !open_memory.contains_key(&*name);
+        let gains = repeat_stores.contains_key(&*name) && !open_memory.contains_key(&*name);
         let objects = if gains { object_parameters(func) } else { Vec::new() };
         let is_pair = objects.len() > 1 && objects.iter().any(|it| it.is_written);
         Some(KernelFacts {

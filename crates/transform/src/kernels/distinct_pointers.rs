@@ -11,6 +11,7 @@
 //! objects of the program's own.
 
 use super::insts_of;
+use heddle_analysis::address::object_and_offset;
 use heddle_analysis::{Cfg, CycleForest};
 use heddle_ir::function::ValueDef;
 use heddle_ir::module::{FunctionKind, Param};
@@ -83,15 +84,25 @@ pub fn opens_memory(func: &Function, inst: Inst) -> bool {
     !is_based && func.results(inst).iter().any(is_pointer)
 }
 
-/// True if the function has a loop in which it stores to memory that is not a work-item's own, or calls another function.
-pub fn stores_in_loops(func: &Function) -> bool {
-    let stores = |inst: &Inst| {
-        let data = func.inst(*inst);
-        let is_own = |address: &Value| func.value_type(*address) == Type::ptr(Space::Private);
-        data.op == Op::Store && !data.args.get(1).is_some_and(is_own)
-            || data.op.info().effect == Effect::Callee
+/// True if the function has a loop in which it stores to memory that is not a work-item's own, or calls another function; or if all work-items store
+/// to one place, which the loop over the work-items of a group does again and again.
+pub fn repeats_stores(func: &Function) -> bool {
+    let stored_to = |inst: Inst| {
+        let data = func.inst(inst);
+        let address = *data.args.get(1).filter(|_| data.op == Op::Store)?;
+        (func.value_type(address) != Type::ptr(Space::Private)).then_some(address)
     };
-    if !insts_of(func).iter().any(stores) {
+    let is_one_place = |address: Value| {
+        let (object, offset) = object_and_offset(func, address);
+        offset.is_some() && matches!(func.value_def(object), ValueDef::Param(_))
+    };
+    let stores =
+        |inst: &Inst| stored_to(*inst).is_some() || func.inst(*inst).op.info().effect == Effect::Callee;
+    let insts = insts_of(func);
+    if insts.iter().filter_map(|&inst| stored_to(inst)).any(is_one_place) {
+        return true;
+    }
+    if !insts.iter().any(stores) {
         return false;
     }
     let forest = CycleForest::new(&Cfg::new(func));
@@ -149,15 +160,19 @@ mod tests {
     }
 
     #[test]
-    fn only_shared_stores_in_loops_gain() {
+    fn stores_in_loops_and_of_all_work_items_to_one_place_gain() {
         let looped = |inside: &str, after: &str| {
             let test = " v9 = icmp eq v2, 0\n br v9, block1, block2\n";
-            let body = format!(" br block1\nblock1:\n{inside}{test}block2:\n{after} ret\n");
-            stores_in_loops(&kernel(&body))
+            let body =
+                format!(" v7 = ptradd v0, v2\n br block1\nblock1:\n{inside}{test}block2:\n{after} ret\n");
+            repeats_stores(&kernel(&body))
         };
-        assert!(looped(" store i32 1, v0\n", ""));
+        assert!(looped(" store i32 1, v7\n", ""));
         assert!(!looped(" store i32 1, v3\n", ""));
-        assert!(!looped(" v8 = load i32, v1\n", " store i32 1, v0\n"));
+        assert!(!looped(" v8 = load i32, v1\n", " store i32 1, v7\n"));
+        assert!(looped("", " store i32 1, v0\n"));
+        assert!(looped("", " v8 = ptradd v0, i64 4\n store i32 1, v8\n"));
+        assert!(!looped("", " store i32 1, v3\n"));
     }
 
     fn parameters(body: &str) -> Vec<(usize, bool)> {
