@@ -251,10 +251,11 @@ int main(int, char **arguments) {
   FAILS(cuModuleLoadDataEx(&none, ".version 8.0\n.target sm_80\nfunny", 2, options, values), CUDA_ERROR_INVALID_PTX);
   REQUIRE(std::strstr(log, "3:1"));
   FAILS(cuModuleLoadData(&none, "\x7f" "ELF and so on"), CUDA_ERROR_NO_BINARY_FOR_GPU);
-  CUfunction polynomial, reverse, by_value;
+  CUfunction polynomial, reverse, by_value, sums;
   CHECK(cuModuleGetFunction(&polynomial, module, "polynomial"));
   CHECK(cuModuleGetFunction(&reverse, module, "reverse"));
   CHECK(cuModuleGetFunction(&by_value, module, "by_value"));
+  CHECK(cuModuleGetFunction(&sums, module, "sums"));
   FAILS(cuModuleGetFunction(&by_value, module, "nothing"), CUDA_ERROR_NOT_FOUND);
   size_t offset = 0, bytes = 0;
   CHECK(cuFuncGetParamInfo(by_value, 1, &offset, &bytes));
@@ -287,6 +288,21 @@ int main(int, char **arguments) {
   CHECK(cuModuleGetGlobal(&calls, nullptr, module, "calls"));
   CHECK(cuMemcpyDtoH(&called, calls, 4));
   REQUIRE(called == 9);
+
+  // Sums into memory of their own, and into a summand of a later step.
+  for (CUdeviceptr sum : {to, from + 12, to}) {
+    int count = 10;
+    std::vector<float> summands(in.begin(), in.begin() + count);
+    CHECK(cuMemcpyHtoD(from, in.data(), n * 4));
+    CHECK(cuMemcpyHtoD(to, in.data(), n * 4));
+    float result = in[sum == to ? 0 : 3];
+    for (int k = count - 1; k >= 0; k--)
+      result += sum != to && k == 3 ? result : summands[k];
+    void *parameters[] = {&sum, &from, &count};
+    CHECK(cuLaunchKernel(sums, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr));
+    CHECK(cuMemcpyDtoH(out.data(), sum, 4));
+    REQUIRE(out[0] == result);
+  }
 
   // A buffer of parameters, and structures by value.
   struct {

@@ -36,4 +36,9 @@ KERNEL void reverse(int *values) {
   values[i] = dynamic[threads() - 1 - i];
 }
 
+KERNEL void sums(float *sum, const float *a, int count) {
+  for (int k = count - 1; k >= 0; k--)
+    sum[thread()] += a[k];
+}
+
 KERNEL void by_value(double *out, struct pair pair, short scale) { *out = pair.small + pair.large * scale; }
