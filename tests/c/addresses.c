@@ -13,14 +13,14 @@ uint64_t kept(uint64_t a, uint64_t b, int32_t *mem) {
   int32_t x[8], y[8];
   uintptr_t kept[2];
   for (int i = 0; i < 8; i++) {
-    x[i] = mem[i] + (int32_t)a;
-    y[i] = mem[i] * 3 - (int32_t)b;
+    x[i] = (int32_t)((uint32_t)mem[i] + (uint32_t)a);
+    y[i] = (int32_t)((uint32_t)mem[i] * 3 - (uint32_t)b);
   }
   kept[0] = (uintptr_t)x + 4 * (a & 3);
   kept[1] = (uintptr_t)y;
   ((int32_t *)kept[b & 1])[a >> 1 & 3] = 5;
   uint32_t sum = 0;
-  for (int i = 0; i < 8; i++) sum = sum * 31 + (uint32_t)(x[i] + 2 * y[i]);
+  for (int i = 0; i < 8; i++) sum = sum * 31 + (uint32_t)x[i] + 2 * (uint32_t)y[i];
   return sum;
 }
 

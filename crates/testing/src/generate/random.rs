@@ -53,7 +53,7 @@ impl Random {
 
     /// Returns a number in `low..=high`; the full range gives any number.
     pub fn between(&mut self, low: u32, high: u32) -> u32 {
-        low + self.below(high.wrapping_sub(low).wrapping_add(1) as usize) as u32
+        low + self.below((high - low) as usize + 1) as u32
     }
 
     /// True in `percent` of 100 cases.
