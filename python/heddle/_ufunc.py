@@ -25,6 +25,8 @@ from ._types import SCALARS
 _DEFINITION = re.compile(r"([A-Za-z_][\w\s]*?)\b(\w+)\s*\(([^()]*)\)\s*\{")
 _SPECIFIERS = {"static", "inline", "extern", "const", "__attribute__"}
 _DIMENSIONS = 3
+Accuracy = Literal["fast", "exact"]
+_ACCURACIES = ("fast", "exact")
 _ARRAY = np.ndarray
 # Number of plans that a function remembers.
 _MOST_PLANS = 256
@@ -194,9 +196,14 @@ class Ufunc:
 
     nout = 1
 
-    def __init__(self, source: str, name: str | None = None, options: str = "") -> None:
+    def __init__(self, source: str, name: str | None = None, options: str = "", accuracy: Accuracy = "fast") -> None:
+        if accuracy not in _ACCURACIES:
+            raise ValueError(f"unknown accuracy {accuracy!r}: write 'fast' or 'exact'")
         self.source = source
         self.options = options
+        self.accuracy = accuracy
+        # After the options of the caller: the last one counts.
+        self._build_options = f"{options} -heddle-math={accuracy}"
         self.signature = parse_signature(source, name)
         self.__name__ = self.signature.name
         self.__doc__ = f"{self.signature.name}({', '.join(self.signature.names)}, out=None)"
@@ -218,12 +225,12 @@ class Ufunc:
         self._accepted = [(dtype, (int, float) if dtype.kind == "f" else (int,)) for dtype in self._dtypes]
 
     def _loop_kernel(self, layout: int) -> Kernel:
-        return Program(_loop_source(self.source, self.signature, layout), self.options).kernel("heddle_elements")
+        return Program(_loop_source(self.source, self.signature, layout), self._build_options).kernel("heddle_elements")
 
     def _kernel(self, layout: str) -> Kernel:
         kernel = self._kernels.get(layout)
         if kernel is None:
-            program = Program(_kernel_source(self.source, self.signature, layout), self.options)
+            program = Program(_kernel_source(self.source, self.signature, layout), self._build_options)
             kernel = self._kernels[layout] = program.kernel("heddle_elements")
         return kernel
 
@@ -425,16 +432,19 @@ class Ufunc:
         return f"<heddle.Ufunc {self.__name__}: {self.types[0]}>"
 
     def __reduce__(self) -> Any:
-        return vectorize, (self.source, self.__name__, self.options)
+        return vectorize, (self.source, self.__name__, self.options, self.accuracy)
 
 
-def vectorize(source: str, name: str | None = None, options: str = "") -> Ufunc:
+def vectorize(source: str, name: str | None = None, options: str = "", accuracy: Accuracy = "fast") -> Ufunc:
     """Returns a function of OpenCL C, of numbers, as a call over arrays.
 
     The source may define several functions: `name` selects one, by default the last. `options` are those of
     `clBuildProgram`, such as `-cl-fast-relaxed-math`. All functions of OpenCL C are there: `exp`, `fma`, `popcount`, …
+
+    `accuracy` is that of mathematical functions such as `exp` and `pow`, in units in the last place: at most four with
+    "fast", as NumPy's own, and at most one with "exact", which takes up to three times as long.
     """
-    return Ufunc(source, name, options)
+    return Ufunc(source, name, options, accuracy)
 
 
 __all__ = ["LaunchError", "Ufunc", "vectorize"]

@@ -6,6 +6,26 @@ import unittest
 import heddle
 import numpy as np
 
+# Functions of the library with the units in the last place that they are off at most: by default, and with accuracy="exact".
+STATED = {
+    "exp(x)": (1, 1, np.exp),
+    "exp2(x)": (1, 1, np.exp2),
+    "expm1(x)": (1, 1, np.expm1),
+    "log(y)": (2, 1, lambda x, y: np.log(y)),
+    "log2(y)": (3, 1, lambda x, y: np.log2(y)),
+    "log10(y)": (3, 1, lambda x, y: np.log10(y)),
+    "log1p(y)": (2, 1, lambda x, y: np.log1p(y)),
+    "sin(x)": (3, 1, np.sin),
+    "cos(x)": (3, 1, np.cos),
+    "tan(x)": (4, 1, np.tan),
+    "tanh(x)": (3, 1, np.tanh),
+    "atan2(x, y)": (3, 1, np.arctan2),
+    "pow(y, x)": (3, 1, lambda x, y: np.power(y, x)),
+    "cbrt(x)": (1, 1, np.cbrt),
+}
+# Arguments of each function's edges, of which C's Annex F and NumPy's functions of doubles make the same.
+EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -3.0, 89.0, -104.0, 1e-40, -1e-40, 1e30, 3e38, -3e38, np.inf, -np.inf, np.nan]
+
 HYPOT = "float hyp(float x, float y) { return sqrt(x * x + y * y); }"
 
 
@@ -168,6 +188,40 @@ class UfuncTest(unittest.TestCase):
 
         x = self.floats(100)
         np.testing.assert_array_equal(self.f(Box(x), memoryview(x)), self.f(x, x))
+
+    def test_accuracy(self):
+        edges = np.array(EDGES, np.float32)
+        x = np.concatenate([np.repeat(edges, edges.size), self.random.normal(0, 4, 200_000), self.random.normal(0, 1e5, 50_000)])
+        y = np.concatenate([np.tile(edges, edges.size), self.random.lognormal(0, 1, 200_000), self.random.lognormal(0, 30, 50_000)])
+        x, y = x.astype(np.float32), y.astype(np.float32)
+        for expression, (fast, exact, truth) in STATED.items():
+            with np.errstate(all="ignore"):
+                arguments = [x.astype(np.float64), y.astype(np.float64)]
+                wanted = truth(*arguments[: getattr(truth, "nin", 2)])
+                unit = np.spacing(np.maximum(np.abs(wanted), np.finfo(np.float32).tiny).astype(np.float32)).astype(np.float64)
+                nearest = wanted.astype(np.float32)
+            for bound, options in ((fast, {}), (fast, {"accuracy": "fast"}), (exact, {"accuracy": "exact"})):
+                found = heddle.vectorize(f"float f(float x, float y) {{ return {expression}; }}", **options)(x, y)
+                with np.errstate(all="ignore"):
+                    error = np.abs(found - wanted) / unit
+                is_same = (found == nearest) & (np.signbit(found) == np.signbit(nearest)) | np.isnan(found) & np.isnan(nearest)
+                wrong = ~is_same & ~(error <= bound)
+                at = int(np.argmax(wrong))
+                self.assertFalse(wrong.any(), f"{expression} {options}: {found[at]} for {x[at]}, {y[at]}, not {wanted[at]}")
+
+    def test_accuracy_is_an_option(self):
+        source = "float f(float x) { return sin(x); }"
+        fast, exact = heddle.vectorize(source), heddle.vectorize(source, accuracy="exact")
+        self.assertEqual((fast.accuracy, exact.accuracy), ("fast", "exact"))
+        x = self.random.normal(0, 4, 10_000).astype(np.float32)
+        self.assertTrue((fast(x) != exact(x)).any())
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(exact))(x), exact(x))
+        # Arrays with gaps are another kernel.
+        np.testing.assert_array_equal(exact(x[::2]), exact(x)[::2])
+        by_option = heddle.vectorize("float f(float x) { return sin(x); } ", options="-heddle-math=exact")
+        np.testing.assert_array_equal(by_option(x), fast(x), "the argument counts, not the option")
+        with self.assertRaisesRegex(ValueError, "unknown accuracy 'half': write 'fast' or 'exact'"):
+            heddle.vectorize(source, accuracy="half")
 
     def test_mistakes(self):
         for source in ("", "void f(float x) {}", "float f(float *x) { return *x; }", "float f(float x) { return y; }"):

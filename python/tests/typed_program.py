@@ -14,6 +14,7 @@ log: str = program.log
 report: heddle.KernelReport = kernel.report()
 text: str = report.text
 cube: heddle.Ufunc = heddle.vectorize("float cube(float x) { return x * x * x; }")
+sine: heddle.Ufunc = heddle.vectorize("float sine(float x) { return sin(x); }", accuracy="exact")
 assert cube.nin == 1 and len(names) == len(kinds)
 memory: heddle.Local = heddle.local(16, np.float32)
 aligned: np.ndarray = heddle.empty((4, 8), np.float64)
@@ -23,3 +24,4 @@ except heddle.BuildError as error:
     shown: str = error.log
 kernel("a", x)  # type: ignore[arg-type]
 heddle.vectorize(3)  # type: ignore[arg-type]
+heddle.vectorize("float f(float x) { return x; }", accuracy="half")  # type: ignore[arg-type]

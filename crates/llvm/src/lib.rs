@@ -79,8 +79,8 @@ pub use link::{internalize_except, link, reduce_to_functions, share_globals};
 pub use masks::{MaskRepresentation, rewrite_masks};
 pub use object_cache::{CacheSearch, ObjectCache};
 pub use opencl::{
-    DeclaredFunction, OpenClLibrary, OpenClOptions, REMARKS_OPTION, compile_opencl, compile_opencl_with,
-    declared_functions, delete_kernel_stubs, load_library,
+    DeclaredFunction, EXACT_MATH_OPTION, FAST_MATH_OPTION, OpenClLibrary, OpenClOptions, REMARKS_OPTION,
+    compile_opencl, compile_opencl_with, declared_functions, delete_kernel_stubs, load_library,
 };
 pub use printf::{PRINT, PRINTF, define_printf_bodies};
 pub use read::read_ir;

@@ -45,6 +45,15 @@ pub struct OpenClLibrary {
 /// Build option that adds Heddle's remarks to the build log.
 pub const REMARKS_OPTION: &str = "-Rpass-missed=heddle";
 
+/// Build option for mathematical functions within one unit in the last place.
+pub const EXACT_MATH_OPTION: &str = "-heddle-math=exact";
+/// Build option for mathematical functions within four units, or what OpenCL allows if it is less: the default.
+pub const FAST_MATH_OPTION: &str = "-heddle-math=fast";
+
+/// Prefix of the mathematical functions that builtins call, and of those within four units among them.
+const MATH_PREFIX: &str = "heddle.";
+const FAST_MATH_PREFIX: &str = "heddle.fast.";
+
 /// Offered extensions and features, a subset of clang's for the target.
 const FEATURES: &str = "-cl-ext=-all,+cl_khr_byte_addressable_store,+cl_khr_global_int32_base_atomics,\
     +cl_khr_global_int32_extended_atomics,+cl_khr_local_int32_base_atomics,\
@@ -164,6 +173,8 @@ fn arguments(options: &[String]) -> Result<Vec<String>, String> {
             | "-O2"
             | "-O3"
             | "-O"
+            | EXACT_MATH_OPTION
+            | FAST_MATH_OPTION
             | REMARKS_OPTION => {}
             plain if PLAIN.contains(&plain) => list.push(word.clone()),
             "-D" | "-I" | "-U" => {
@@ -311,6 +322,10 @@ fn finish(module: &LlvmModule, options: &OpenClOptions) -> Result<(), String> {
             }
         }
     }
+    let math = options.words.iter().rfind(|word| [EXACT_MATH_OPTION, FAST_MATH_OPTION].contains(&&***word));
+    if math.is_some_and(|word| word == EXACT_MATH_OPTION) {
+        use_exact_functions(module)?;
+    }
     share_inline_functions(module);
     if !options.is_object {
         hide_kernel_stubs(module);
@@ -325,6 +340,29 @@ fn finish(module: &LlvmModule, options: &OpenClOptions) -> Result<(), String> {
     resolve_space_queries(module);
     if level > 0 {
         pair_disjoint_addends(module);
+    }
+    Ok(())
+}
+
+/// Replaces calls of mathematical functions within four units by those within one.
+fn use_exact_functions(module: &LlvmModule) -> Result<(), String> {
+    let is_fast = |func: &Val<'_>| func.is_declaration() && func.name().starts_with(FAST_MATH_PREFIX);
+    let all: Vec<Val<'_>> = module.functions().filter(is_fast).collect();
+    for func in all {
+        let fast = func.name();
+        let exact = format!("{MATH_PREFIX}{}", &fast[FAST_MATH_PREFIX.len()..]);
+        let name = CString::new(exact.as_str()).map_err(|reason| format!("{exact}: {reason}"))?;
+        // SAFETY: a live declaration of the module, which nothing uses after its deletion; both have the type of
+        // their C function, and pointers to functions have one type.
+        unsafe {
+            let known = LLVMGetNamedFunction(module.raw(), name.as_ptr());
+            if known.is_null() {
+                LLVMSetValueName2(func.0, name.as_ptr(), exact.len());
+            } else {
+                LLVMReplaceAllUsesWith(func.0, known);
+                LLVMDeleteFunction(func.0);
+            }
+        }
     }
     Ok(())
 }

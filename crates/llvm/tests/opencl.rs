@@ -86,13 +86,13 @@ fn several_threads_compile_at_once() {
     });
 }
 
-/// Every option of clBuildProgram is accepted.
+/// Every option of clBuildProgram and Heddle's own are accepted.
 #[test]
 fn all_build_options_are_taken() {
     let options = "-cl-single-precision-constant -cl-denorms-are-zero -cl-fp32-correctly-rounded-divide-sqrt -cl-opt-disable \
                    -cl-strict-aliasing -cl-uniform-work-group-size -cl-no-subgroup-ifp -cl-mad-enable -cl-no-signed-zeros \
                    -cl-unsafe-math-optimizations -cl-finite-math-only -cl-fast-relaxed-math -w -cl-std=CL2.0 \
-                   -cl-kernel-arg-info -g";
+                   -cl-kernel-arg-info -g -heddle-math=exact -heddle-math=fast";
     for option in options.split(' ').filter(|option| !option.is_empty()) {
         let done = compile_opencl(SCALE, "scale.cl", &words(&[option]));
         assert!(done.as_ref().is_ok_and(|(_, log)| log.is_empty()), "{option}: {done:?}");

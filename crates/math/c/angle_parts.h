@@ -21,15 +21,13 @@ INLINE real quick_angle(real y, real x) {
   int is_steep = size_y > size_x;
   real least = is_steep ? size_x : size_y, most = is_steep ? size_y : size_x;
   real q = least / most;
-  q = most == 0 ? 0 : least == INF ? ONE : q;
+  // Two zeros or infinities, or a NaN.
+  if (RARE(q != q)) q = least == most ? (most == 0 ? 0 : ONE) : q;
   real z = q * q;
-  real a = fma_of(q * z, K(ATAN_POLY)(z), q);
-  int is_left = bits(x) >= SIGN;
-  // Steep: pi/2 -+ a. Left half-plane: pi - a.
-  real base = is_steep ? K(RIGHT_ANGLE_0) : is_left ? K(PI_SPLIT_0) : 0;
-  real result = base + (is_steep != is_left ? -a : a);
-  int is_nan = (x != x) | (y != y);
-  return BUILTIN(copysign)(is_nan ? NOT_A_NUMBER : result, y);
+  real a = fma_of(q * z, K(ATAN_QUICK)(z), q);
+  a = is_steep ? K(RIGHT_ANGLE_0) - a : a;
+  a = bits(x) >= SIGN ? K(PI_SPLIT_0) - a : a;
+  return BUILTIN(copysign)(a, y);
 }
 
 // The root of (1 - |x|) / 2, and the correction from the rounded to the exact root's arc sine.

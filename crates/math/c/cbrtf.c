@@ -1,20 +1,25 @@
-// The cube root of m 2^(3 k + j) is that of m, times that of 2^j, times 2^k.
+// The cube root by an inverse one, r: a guess from the bits, one step of fourth order, and one Newton step of the root.
 #define SINGLE
 #include "common.h"
 
+// Of numbers whose residues are normal.
+INLINE float root_of(float size) {
+  float r = real_of((u32)(i32)FMAF((float)(i32)bits(size), -THIRD_F, CBRT_GUESS_F));
+  float h = FMAF(-size * r, r * r, 1.0f);
+  r = FMAF(r * h, CBRT_STEP_F(h), r);
+  float square = r * r;
+  float y = size * square;
+  float rest = FMAF(-y * y, y, size);
+  return FMAF(rest * THIRD_F, square, y);
+}
+
 float cbrtf(float x) {
   float size = __builtin_fabsf(x);
-  int is_small = size < 0x1p-126f;
-  u32 ix = bits(is_small ? size * 0x1p24f : size);
-  // Biased by 150, so that the dividend is not negative.
-  u32 e = (ix >> 23) - 127 + 150 - (is_small ? 24 : 0);
-  u32 k = e * 43691u >> 17; // a third
-  u32 j = e - 3 * k;
-  double m = real_of((ix & 0x7fffff) | 0x3f800000u);
-  double z = m - 1.5;
-  double root = CBRT_30(z) * (j == 0 ? 1.0 : j == 1 ? CBRT_2 : CBRT_4);
-  float result = (float)root * real_of((k - 50 + 127) << 23);
-  int is_itself = (size == 0.0f) | !(size < INF);
-  result = is_itself ? size : result;
+  float result = root_of(size);
+  if (RARE(!((size > 0x1p-80f) & (size < INF)))) {
+    result = root_of(size * 0x1p60f) * 0x1p-20f;
+    int is_itself = (size == 0.0f) | !(size < INF);
+    result = is_itself ? size : result;
+  }
   return __builtin_copysignf(result, x);
 }

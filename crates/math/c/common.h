@@ -11,6 +11,10 @@
 
 #include "coefficients.h"
 
+// f64 has no shorter forms of these.
+#define LOG_QUICK(z) LOG_POLY(z)
+#define ATAN_QUICK(z) ATAN_POLY(z)
+
 typedef int i32;
 typedef unsigned u32;
 typedef long long i64;
@@ -49,6 +53,8 @@ typedef i64 signed_word;
 #define ROUNDER ((real)((word)3 << (MANTISSA - 1)))
 #define ROUNDER_D 0x1.8p52
 
+// A condition that holds for few numbers: vector code jumps over what it guards.
+#define RARE(condition) __builtin_expect(!!(condition), 0)
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE word bits(real x) { return __builtin_bit_cast(word, x); }
@@ -69,6 +75,9 @@ INLINE double clamp_d(double x, double least, double most) {
 
 // 2^n for the n in the lowest bits.
 INLINE real power(word n) { return real_of((n + BIAS) << MANTISSA); }
+
+// p * 2^n for the n in the lowest bits of `shifted`, where both p and the result are normal.
+INLINE real stepped(real p, real shifted) { return real_of(bits(p) + (bits(shifted) << MANTISSA)); }
 
 // p * 2^n, rounded once, for p near 1 and the n in the lowest bits of `shifted`; two factors keep each in range.
 INLINE real scaled(real p, real shifted) {

@@ -33,7 +33,7 @@ INLINE struct two log_of_two(double f, double e) {
 double pow(double x, double y) {
   double size = __builtin_fabs(x);
   double f;
-  double e = split(size, &f);
+  double e = split_any(size, &f);
   struct two log = log_of_two(f, e);
   log.high = size == 0.0 ? -INF : size < INF ? log.high : size;
   double exact = y * log.high;

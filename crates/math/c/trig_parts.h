@@ -120,6 +120,18 @@ INLINE real cos_of(struct angle a) {
   return high + fma_of(z * z, K(COS_POLY)(z), low);
 }
 
+// x - n pi.
+INLINE real within_quarter_turn(real x, real n) {
+  real r = fma_of(n, -K(PI_1), fma_of(n, -K(PI_0), x));
+  return fma_of(n, -K(PI_2), r);
+}
+
+// The sine up to a quarter turn, at most 1. It is a product, so that -0 stays.
+INLINE real quarter_turn_sin(real r) {
+  real z = r * r;
+  return r * fma_of(z, K(SIN_QUICK)(z), ONE);
+}
+
 // The sine of the angle plus n quarters.
 INLINE real turned_sin(struct angle a, u32 n) {
   real sin = sin_of(a), cos = cos_of(a);

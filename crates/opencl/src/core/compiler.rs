@@ -4,8 +4,8 @@ use crate::cl::*;
 use crate::core::error::{ClError, ClResult, ensure};
 use heddle_builtins::{LIBRARIES, split_build_options as words};
 use heddle_llvm::{
-    CacheSearch, EntryLock, LlvmModule, ObjectCache, OpenClOptions, REMARKS_OPTION, compile_opencl_with,
-    compile_spirv, delete_kernel_stubs, join, read_ir,
+    CacheSearch, EXACT_MATH_OPTION, EntryLock, FAST_MATH_OPTION, LlvmModule, ObjectCache, OpenClOptions,
+    REMARKS_OPTION, compile_opencl_with, compile_spirv, delete_kernel_stubs, join, read_ir,
 };
 use heddle_runtime::environment::is_on;
 use heddle_runtime::exit::busy;
@@ -50,7 +50,7 @@ fn is_compiler_option(words: &[String]) -> bool {
         let known = match &**word {
             "-D" | "-I" | "-U" => words.next().is_some(),
             word if COMPILER.contains(&word) || MATH.contains(&word) => true,
-            REMARKS_OPTION => true,
+            EXACT_MATH_OPTION | FAST_MATH_OPTION | REMARKS_OPTION => true,
             word if ["-D", "-I", "-U", "-W", "-O"].iter().any(|short| word.starts_with(short)) => true,
             word => {
                 matches!(

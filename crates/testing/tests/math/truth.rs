@@ -160,14 +160,16 @@ fn pairs() -> Vec<(f32, f32)> {
     let edges = edges();
     let mut all: Vec<(f32, f32)> = edges.iter().flat_map(|&x| edges.iter().map(move |&y| (x, y))).collect();
     let mut random = Random::new(1);
-    for index in 0..400_000 {
-        let any = |random: &mut Random| f32::from_bits(random.between(0, u32::MAX));
+    for index in 0..500_000 {
+        let any = |random: &mut Random| f32::from_bits(random.bits() as u32);
         let (x, y) = (any(&mut random), any(&mut random));
         let near = |bits: f32| f32::from_bits(0x3f00_0000 + (bits.to_bits() & 0xff_ffff));
-        all.push(match index % 4 {
+        all.push(match index % 5 {
             0 => (x, y),
             1 => (x.abs(), (y.to_bits() % 2000) as f32 / 16.0 - 60.0),
             2 => (near(x), (y.to_bits() as i32) as f32 * f32::from_bits(0x3480_0000)),
+            // Powers as large and as small as there are normal ones, where an error of the logarithm counts most.
+            3 => (near(x), ((y.to_bits() % 2560) as f32 / 10.0 - 128.0) / near(x).log2()),
             _ => (x, (y.to_bits() % 80) as f32 - 40.0),
         });
     }
@@ -215,8 +217,7 @@ fn worst_of_f64(own: &MathFunction, call: Call<'_>) -> Worst {
     // Many more, against a library that is itself nearly right, to find what is far off.
     let mut random = Random::new(7);
     let mut column = || -> Vec<u64> {
-        let mut any =
-            || u64::from(random.between(0, u32::MAX)) << 32 | u64::from(random.between(0, u32::MAX));
+        let mut any = || random.bits();
         let number = |index| match index % 2 {
             0 => any(),
             _ => (any() & 0x800f_ffff_ffff_ffff) | (1000 + any() % 50) << 52,

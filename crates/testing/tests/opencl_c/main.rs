@@ -29,8 +29,14 @@ fn folder() -> PathBuf {
 
 /// A program that has to be taken as a whole.
 fn compiled(source: &str) -> Module {
-    let program = heddle_builtins::compile(source, "test.cl", &["-cl-std=CL3.0".into()])
-        .unwrap_or_else(|log| panic!("{log}\n{source}"));
+    compiled_with(source, &[])
+}
+
+/// Compiles a program with further build options.
+fn compiled_with(source: &str, options: &[&str]) -> Module {
+    let words: Vec<String> = ["-cl-std=CL3.0"].iter().chain(options).map(ToString::to_string).collect();
+    let program =
+        heddle_builtins::compile(source, "test.cl", &words).unwrap_or_else(|log| panic!("{log}\n{source}"));
     assert!(program.refused.is_empty(), "{}", program.refused[0]);
     program.module
 }

@@ -3,7 +3,7 @@
 //! Doubles are held against numbers computed with many digits (`tests/opencl-c/math.txt`), floats against the functions of
 //! doubles. Functions that the crate `math` has are tested there; here is that they are those.
 
-use crate::{by_oracle, compiled};
+use crate::{by_oracle, compiled, compiled_with};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -224,6 +224,31 @@ fn functions_of_c_are_those_of_the_library() {
     let module = compiled("float f(float x) { return native_sin(x) + half_cos(x) + native_log2(x); }");
     for callee in ["heddle.fast.sinf", "heddle.fast.cosf", "heddle.fast.log2f"] {
         assert!(module.function(callee).is_some(), "{callee}");
+    }
+}
+
+/// `-heddle-math=exact` selects the functions within one unit, where a program calls both forms, too; the last option counts.
+#[test]
+fn an_option_selects_functions_within_one_unit() {
+    let source = "float f(float x, double y) { return sin(x) + pow(x, x) + (float)log(y) + asinpi(x) + native_log(x); }";
+    let names = |options: &[&str]| -> Vec<String> {
+        let module = compiled_with(source, options);
+        let names = module.functions.iter().map(|func| func.name.clone());
+        names.filter(|name| name.starts_with(heddle_math::PREFIX)).collect()
+    };
+    let is_fast = |name: &String| name.starts_with("heddle.fast.");
+    for options in [&[][..], &["-heddle-math=fast"], &["-heddle-math=exact", "-heddle-math=fast"]] {
+        let names = names(options);
+        for name in ["heddle.fast.sinf", "heddle.fast.powf", "heddle.fast.log", "heddle.fast.logf"] {
+            assert!(names.iter().any(|found| found == name), "{options:?} lacks {name}: {names:?}");
+        }
+    }
+    for options in [&["-heddle-math=exact"][..], &["-heddle-math=fast", "-heddle-math=exact"]] {
+        let names = names(options);
+        assert!(!names.iter().any(is_fast), "{options:?}: {names:?}");
+        for name in ["heddle.sinf", "heddle.powf", "heddle.log", "heddle.logf"] {
+            assert!(names.iter().any(|found| found == name), "{options:?} lacks {name}: {names:?}");
+        }
     }
 }
 
