@@ -49,8 +49,8 @@ def once(plate: np.ndarray) -> np.ndarray:
 
 def main() -> None:
     """Compares the plate of two workers with that of one process."""
-    plate = np.zeros((2400, 2400), np.float32)
-    plate[1000:1400, 1000:1400] = 100
+    plate = np.zeros((4800, 2400), np.float32)
+    plate[2200:2600, 1000:1400] = 100
     once(plate)
     start = time.perf_counter()
     wanted = plate
@@ -59,11 +59,11 @@ def main() -> None:
     alone = time.perf_counter() - start
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         # The halves of the plate lie with the workers, which have compiled the kernel.
-        spread = client.persist(da.from_array(plate, chunks=(1200, 2400)).map_blocks(once, dtype=np.float32))
+        spread = client.persist(da.from_array(plate, chunks=(2400, 2400)).map_blocks(once, dtype=np.float32))
         wait(spread)
         start = time.perf_counter()
         for _ in range(3):
-            spread = spread.map_overlap(steps, depth=STEPS, boundary=0, dtype=np.float32)
+            spread = spread.map_overlap(steps, depth={0: STEPS, 1: 0}, boundary={0: 0, 1: "none"}, dtype=np.float32)
         spread = client.persist(spread)
         wait(spread)
         shared = time.perf_counter() - start
