@@ -271,7 +271,7 @@ impl Clc {
                 CodeVariant { local: Some(local), ..variant }
             }
         };
-        CodeVariant { is_small: !self.large, is_distinct: self.distinct, ..variant }
+        CodeVariant { is_small: !self.large, distinct_pointers: self.distinct, ..variant }
     }
 
     /// Reports of a kernel's second forms, after the launches that take them.
@@ -307,7 +307,7 @@ impl Clc {
         let variant = match kernels.iter().map(|kernel| self.variant(kernel)).collect::<Vec<_>>()[..] {
             [first, ref others @ ..] if others.iter().all(|&it| it == first) => first,
             _ => CodeVariant {
-                is_distinct: self.distinct,
+                distinct_pointers: self.distinct,
                 ..CodeVariant::of_rows(self.lanes_of(kernels[0].info()), AxisOrder::WORK_ITEMS, !self.large)
             },
         };

@@ -265,7 +265,7 @@ impl PreparedKernel {
         let (info, lanes) = (self.info(), self.lanes());
         let of = |lanes| {
             let variant = CodeVariant::of_groups(info, lanes, local, base.axes, is_uniform, base.is_small);
-            let variant = CodeVariant { is_distinct: base.is_distinct, ..variant };
+            let variant = CodeVariant { distinct_pointers: base.distinct_pointers, ..variant };
             if base.single { variant.of_single_items() } else { variant }
         };
         let mut variants = vec![base, of(lanes), of(2 * lanes)];

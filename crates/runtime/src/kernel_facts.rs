@@ -6,7 +6,7 @@ use heddle_ir::module::{Effects, FunctionKind, Global};
 use heddle_ir::ops::Observed;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::PRINTF;
-use heddle_transform::kernels::{ObjectParameter, object_parameters, opens_memory, repeats_stores};
+use heddle_transform::kernels::{ObjectParameter, has_unknown_base, object_parameters, repeats_stores};
 use heddle_transform::progress::polls;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -64,8 +64,8 @@ pub struct KernelFacts {
 
 /// Returns the kernels of a program, in the order of the module. The source fixes the lanes of some, by name.
 pub(crate) fn kernels_of(module: &Module, required_lanes: &BTreeMap<String, u32>) -> Vec<KernelFacts> {
-    let [see_groups, see_brush, name_local, poll, open_memory] =
-        [sees_group, observes_brush, names_local, polls, opens_memory]
+    let [see_groups, see_brush, name_local, poll, unknown_base] =
+        [sees_group, observes_brush, names_local, polls, has_unknown_base]
             .map(|sees| functions_that(module, sees));
     let repeating = module.functions.iter().filter(|func| repeats_stores(func));
     let repeat_stores = with_callers(module, repeating.map(|func| (&*func.name, ())));
@@ -89,7 +89,7 @@ pub(crate) fn kernels_of(module: &Module, required_lanes: &BTreeMap<String, u32>
         let observes_brush = see_brush.contains_key(&*name);
         let sees_groups = takes_local || observes_brush || see_groups.contains_key(&*name);
         let shares_nothing = !takes_local && !observes_brush && !name_local.contains_key(&*name);
-        let gains = repeat_stores.contains_key(&*name) && !open_memory.contains_key(&*name);
+        let gains = repeat_stores.contains_key(&*name) && !unknown_base.contains_key(&*name);
         let objects = if gains { object_parameters(func) } else { Vec::new() };
         let is_pair = objects.len() > 1 && objects.iter().any(|it| it.is_written);
         Some(KernelFacts {

@@ -346,7 +346,7 @@ impl PreparedKernel {
         let count = groups.count().ok_or_else(|| LaunchError::Groups(info.name.clone()))?;
         let variant =
             CodeVariant::of_groups(info, self.lanes(), local, axes, groups.is_uniform(), range.is_small());
-        let variant = CodeVariant { is_distinct: self.has_distinct_objects(args), ..variant };
+        let variant = CodeVariant { distinct_pointers: self.has_distinct_objects(args), ..variant };
         let variant = if is_single { variant.of_single_items() } else { variant };
         let variant = self.chosen_variant(variant, local, groups.is_uniform(), Some(range.items()));
         Ok(LaunchPlan { local, groups, count, variant })

@@ -463,8 +463,8 @@ impl PreparedKernel {
     /// Variant and size of groups of launches whose range is not known.
     pub(crate) fn usual_launch(&self) -> (CodeVariant, [u32; 3]) {
         let axes = self.vector_dimension().axes;
-        let is_distinct = !self.info().distinct_objects.is_empty();
-        let usual = CodeVariant { is_distinct, ..CodeVariant::usual(self.info(), self.lanes(), axes) };
+        let distinct_pointers = !self.info().distinct_objects.is_empty();
+        let usual = CodeVariant { distinct_pointers, ..CodeVariant::usual(self.info(), self.lanes(), axes) };
         let form = if self.info().sees_groups { GroupForm::Seen } else { self.unseen_form(axes) };
         let [width, height] = self.info().square.map_or_else(|| form.usual_extents(), |width| [width; 2]);
         (usual, usual.local.unwrap_or_else(|| axes.to_dimensions([width, height, 1])))

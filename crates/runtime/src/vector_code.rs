@@ -35,7 +35,7 @@ pub struct CodeVariant {
     /// True if all numbers of a launch are below 2^31 - 2^22.
     pub is_small: bool,
     /// True if the pointers of a launch lead to different objects, where that makes faster code.
-    pub is_distinct: bool,
+    pub distinct_pointers: bool,
     /// The size of all groups, if the code is for no other.
     pub local: Option<[u32; 3]>,
     /// True if groups of the source have one work-item each, and run merged.
@@ -84,7 +84,7 @@ impl CodeVariant {
         let is_fixed = kernel.required_local.is_some() || has_rows && kernel.sees_groups;
         let local = (is_fixed && is_uniform).then_some(local);
         let form = CodeForm::Usual;
-        CodeVariant { fold, axes, brush, is_small, is_distinct: false, local, single: false, form }
+        CodeVariant { fold, axes, brush, is_small, distinct_pointers: false, local, single: false, form }
     }
 
     /// Returns the variant for groups of one work-item, which run merged.
@@ -114,7 +114,7 @@ impl CodeVariant {
             axes,
             brush,
             is_small,
-            is_distinct: false,
+            distinct_pointers: false,
             local: None,
             single: false,
             form: CodeForm::Usual,
@@ -151,7 +151,7 @@ impl CodeVariant {
                 CodeForm::LaneRefill => GroupExecution::LaneRefill,
             },
             single_item_groups: self.single,
-            distinct_pointers: self.is_distinct,
+            distinct_pointers: self.distinct_pointers,
         }
     }
 }

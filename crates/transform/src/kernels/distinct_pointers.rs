@@ -7,7 +7,7 @@
 //! A store to `c` may change what `a` leads to, so `c[i]` stays in memory. Mostly the pointers of a launch lead to different objects, which is known
 //! at the launch; code for these launches has `noalias` parameters.
 //!
-//! Requires: Stage::Source.  Ensures: where no instruction [`opens_memory`], a kernel accesses objects in global memory through its parameters alone, or
+//! Requires: Stage::Source.  Ensures: where no instruction [`has_unknown_base`], a kernel accesses objects in global memory through its parameters alone, or
 //! objects of the program's own.
 
 use super::insts_of;
@@ -72,7 +72,7 @@ pub fn object_parameters(func: &Function) -> Vec<ObjectParameter> {
 }
 
 /// True if an instruction gives a pointer that is not based on the kernel's parameters: it may lead to any object.
-pub fn opens_memory(func: &Function, inst: Inst) -> bool {
+pub fn has_unknown_base(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
     let is_pointer = |value: &Value| matches!(func.value_type(*value).scalar(), Scalar::Ptr(_));
     let is_kernel = matches!(func.kind, FunctionKind::Kernel(_));
@@ -139,24 +139,24 @@ mod tests {
         parse_module(&text).expect("a kernel").functions.remove(0)
     }
 
-    fn is_open(body: &str) -> bool {
+    fn has_unknown(body: &str) -> bool {
         let func = kernel(body);
-        insts_of(&func).into_iter().any(|inst| opens_memory(&func, inst))
+        insts_of(&func).into_iter().any(|inst| has_unknown_base(&func, inst))
     }
 
     #[test]
     fn pointers_from_memory_and_sums_lead_anywhere() {
         let use_of =
             |pointer: &str| format!(" v10 = {pointer}\n v11 = load i32, v10\n store v11, v0\n ret\n");
-        assert!(!is_open(&use_of("ptradd v1, v2")));
-        assert!(!is_open(&use_of("inttoptr ptr(global), v2")));
+        assert!(!has_unknown(&use_of("ptradd v1, v2")));
+        assert!(!has_unknown(&use_of("inttoptr ptr(global), v2")));
         let chosen =
             " v9 = icmp eq v2, 0\n v10 = select v9, v0, v1\n v11 = load i32, v10\n store v11, v0\n ret\n";
-        assert!(!is_open(chosen));
-        assert!(is_open(&use_of("load ptr(global), v1")));
-        assert!(is_open(&use_of("load ptr(global), v3")));
+        assert!(!has_unknown(chosen));
+        assert!(has_unknown(&use_of("load ptr(global), v1")));
+        assert!(has_unknown(&use_of("load ptr(global), v3")));
         let sum = format!(" v8 = add v2, 8\n{}", use_of("inttoptr ptr(global), v8"));
-        assert!(is_open(&sum));
+        assert!(has_unknown(&sum));
     }
 
     #[test]

@@ -61,7 +61,7 @@ mod single_iteration;
 mod vector_dimension;
 mod versions;
 
-pub use distinct_pointers::{ObjectParameter, object_parameters, opens_memory, repeats_stores};
+pub use distinct_pointers::{ObjectParameter, has_unknown_base, object_parameters, repeats_stores};
 pub use independent_iterations::IndependentIterations;
 pub use index_digits::SHORTEST_ROW;
 pub use index_extents::IndexExtent;
