@@ -74,7 +74,7 @@ pub use lane_parts::LaneParts;
 pub use liveness::{LiveRange, LiveSets, Liveness};
 pub use nondivergence::region_of_nondivergence;
 pub use order::DepthFirstOrder;
-pub use range::{IntegerRange, result_range};
+pub use range::{IntegerRange, operation_range, result_range};
 pub use shape::{Activation, Fact, Shape, UniformityLevel};
 pub use sync_dependence::{ControlDivergence, InfluenceRegion, Join, SyncDependence};
 pub use uniform_operations::UniformOperations;

@@ -58,8 +58,18 @@ pub fn result_range(
 ) -> Option<IntegerRange> {
     let data = func.inst(inst);
     let range = |at: usize| data.args.get(at).and_then(|&arg| range_of(arg));
-    let nonnegative = |at: usize| range(at).filter(|range| range.is_nonnegative());
     let width = |at: usize| func.value_type(data.args[at]).scalar().bits();
+    operation_range(data.op, data.args.len(), width, range)
+}
+
+/// Returns the range of the exact result of an integer operation on so many operands of these widths and ranges.
+pub fn operation_range(
+    op: Op,
+    operands: usize,
+    width: impl Fn(usize) -> u32,
+    range: impl Fn(usize) -> Option<IntegerRange>,
+) -> Option<IntegerRange> {
+    let nonnegative = |at: usize| range(at).filter(|range| range.is_nonnegative());
     // A range without numbers beyond the signed ones is read as signed.
     let signed = |at: usize| range(at).filter(|range| range.is_within(IntegerRange::signed(width(at))));
     let number = |at: usize| range(at).filter(|range| range.min == range.max).map(|range| range.min);
@@ -69,7 +79,7 @@ pub fn result_range(
     let quotient = |by: i128| nonnegative(0).map(|range| IntegerRange::new(range.min / by, range.max / by));
     let shifted = |range: IntegerRange, by: i128| IntegerRange::new(range.min >> by, range.max >> by);
     let up_to = |max: i128| IntegerRange::new(0, max);
-    match data.op {
+    match op {
         Op::Add => {
             let (a, b) = (range(0)?, range(1)?);
             Some(IntegerRange::new(a.min + b.min, a.max + b.max))
@@ -112,8 +122,17 @@ pub fn result_range(
             let (a, b) = (signed(0)?, signed(1)?);
             Some(IntegerRange::new(a.min.max(b.min), a.max.max(b.max)))
         }
+        Op::Umin => match (nonnegative(0), nonnegative(1)) {
+            (Some(a), Some(b)) => Some(IntegerRange::new(a.min.min(b.min), a.max.min(b.max))),
+            // The other one is any number.
+            (a, b) => a.or(b).map(|range| up_to(range.max)),
+        },
+        Op::Umax => {
+            let (a, b) = (nonnegative(0)?, nonnegative(1)?);
+            Some(IntegerRange::new(a.min.max(b.min), a.max.max(b.max)))
+        }
         Op::Select => Some(range(1)?.joined(range(2)?)),
-        Op::Phi => (0..data.args.len()).map(range).reduce(|a, b| Some(a?.joined(b?)))?,
+        Op::Phi => (0..operands).map(range).reduce(|a, b| Some(a?.joined(b?)))?,
         _ => None,
     }
 }
@@ -135,7 +154,7 @@ mod tests {
         let ops = ["add", "sub", "mul", "shl", "and", "or", "xor", "lshr", "ashr", "urem", "srem", "udiv"];
         let mut state = 1;
         let mut known = 0;
-        for op in ops.into_iter().chain(["sdiv", "smin", "smax", "zext i16,", "sext i16,", "trunc i1,"]) {
+        for op in ops.into_iter().chain(["sdiv", "smin", "smax", "umin", "umax", "zext i16,", "sext i16,", "trunc i1,"]) {
             let operands = if op.ends_with(',') { "v0" } else { "v0, v1" };
             let text = format!("func @f(v0: i8, v1: i8) {{\nblock0:\n  v2 = {op} {operands}\n  ret\n}}\n");
             let module = parse_module(&text).expect("it is well-formed");

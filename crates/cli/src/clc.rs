@@ -271,7 +271,12 @@ impl Clc {
                 CodeVariant { local: Some(local), ..variant }
             }
         };
-        CodeVariant { is_small: !self.large, distinct_pointers: self.distinct, ..variant }
+        CodeVariant {
+            is_small: !self.large,
+            distinct_pointers: self.distinct,
+            bounded_indices: !self.large,
+            ..variant
+        }
     }
 
     /// Reports of a kernel's second forms, after the launches that take them.
@@ -308,6 +313,7 @@ impl Clc {
             [first, ref others @ ..] if others.iter().all(|&it| it == first) => first,
             _ => CodeVariant {
                 distinct_pointers: self.distinct,
+                bounded_indices: !self.large,
                 ..CodeVariant::of_rows(self.lanes_of(kernels[0].info()), AxisOrder::WORK_ITEMS, !self.large)
             },
         };

@@ -6,7 +6,7 @@ use heddle_ir::module::{Effects, FunctionKind, Global};
 use heddle_ir::ops::Observed;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::PRINTF;
-use heddle_transform::kernels::{ObjectParameter, has_unknown_base, object_parameters, repeats_stores};
+use heddle_transform::kernels::{IndexRanges, ObjectParameter, has_unknown_base, object_parameters, repeats_stores};
 use heddle_transform::progress::polls;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -58,6 +58,8 @@ pub struct KernelFacts {
     pub(crate) stored_bytes: u64,
     /// Parameters that lead to objects, if code is faster where these are different ones.
     pub(crate) distinct_objects: Vec<ObjectParameter>,
+    /// Ranges of its indices, if code is faster where these do not wrap around.
+    pub(crate) index_ranges: Option<IndexRanges>,
     /// The most work-items of a group, where its local memory has a place for each.
     pub(crate) most_items: Option<u64>,
 }
@@ -105,6 +107,7 @@ pub(crate) fn kernels_of(module: &Module, required_lanes: &BTreeMap<String, u32>
             polls: poll.contains_key(&*func.name),
             stored_bytes: stored_bytes(func),
             most_items,
+            index_ranges: IndexRanges::of(func),
         })
     });
     kernels.collect()

@@ -6,9 +6,9 @@ use crate::faults::{KernelFault, KernelThread, Watchdog, cancel, new_launch};
 use crate::memory::AlignedMemory;
 use crate::pool::{JobShare, Pool};
 use crate::processors::has_idle;
-use crate::program::PreparedKernel;
+use crate::program::{BOUNDED_LAUNCHES, BoundedLaunch, PreparedKernel};
 use crate::range::{GroupForm, Groups, NdRange, choose_local, share_groups};
-use crate::second_forms::{SecondLaunch, object_of};
+use crate::second_forms::{SecondLaunch, integer, object_of};
 use crate::selection::{
     FollowUp, LaunchClass, LaunchTimes, LaunchWork, Picked, SlicePair, SliceTimes, SliceTrial, Ticket,
 };
@@ -16,8 +16,10 @@ use crate::vector_code::CodeVariant;
 use heddle_ir::Space;
 use heddle_llvm::{ArgumentPiece, KernelInfo as SourceKernel, ParamPassing, slot_bytes};
 use heddle_transform::AxisOrder;
-use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, LOCAL_ALIGN, ObjectParameter};
+use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, LOCAL_ALIGN, LaunchNumbers, ObjectParameter};
+use rustc_hash::FxHasher;
 use std::cell::RefCell;
+use std::hash::{Hash as _, Hasher as _};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -317,6 +319,29 @@ impl PreparedKernel {
         !objects.is_empty()
     }
 
+    /// True if no index that code gains by wraps around in a launch with these arguments.
+    fn has_bounded_indices(&self, args: &[LaunchArgument<'_>], range: &NdRange) -> bool {
+        let Some(ranges) = &self.info().index_ranges else { return false };
+        let parameters = args.iter().map(integer);
+        let sizes = [range.global(), range.offset(), self.local_size(range).map(u64::from)];
+        let mut hasher = FxHasher::default();
+        (sizes, args.len()).hash(&mut hasher);
+        parameters.clone().for_each(|parameter| parameter.hash(&mut hasher));
+        let mut launches = self.bounded_launches();
+        let known = &mut launches[hasher.finish() as usize % BOUNDED_LAUNCHES];
+        if let Some(it) = known
+            && it.sizes == sizes
+            && it.parameters.iter().copied().eq(parameters.clone())
+        {
+            return it.holds;
+        }
+        let parameters: Vec<Option<u64>> = parameters.collect();
+        let [global, offset, local] = sizes;
+        let holds = ranges.hold(&LaunchNumbers { global, offset, local, parameters: &parameters });
+        *known = Some(BoundedLaunch { sizes, parameters, holds });
+        holds
+    }
+
     /// A plan; `at_once` says that each group runs on a thread of its own.
     pub(crate) fn plan(
         &self,
@@ -346,7 +371,11 @@ impl PreparedKernel {
         let count = groups.count().ok_or_else(|| LaunchError::Groups(info.name.clone()))?;
         let variant =
             CodeVariant::of_groups(info, self.lanes(), local, axes, groups.is_uniform(), range.is_small());
-        let variant = CodeVariant { distinct_pointers: self.has_distinct_objects(args), ..variant };
+        let variant = CodeVariant {
+            distinct_pointers: self.has_distinct_objects(args),
+            bounded_indices: self.has_bounded_indices(args, range),
+            ..variant
+        };
         let variant = if is_single { variant.of_single_items() } else { variant };
         let variant = self.chosen_variant(variant, local, groups.is_uniform(), Some(range.items()));
         Ok(LaunchPlan { local, groups, count, variant })

@@ -124,6 +124,18 @@ struct KernelModuleInner {
     choices: Vec<CodeChoices>,
     /// Stage of each kernel before its first launch.
     stages: Vec<LaunchStage>,
+    /// Launches of each kernel that bounded its indices or did not, by a hash of their numbers.
+    bounded: Vec<Mutex<[Option<BoundedLaunch>; BOUNDED_LAUNCHES]>>,
+}
+
+/// Number of launches of a kernel whose bounds are kept.
+pub(crate) const BOUNDED_LAUNCHES: usize = 16;
+
+/// Numbers of a launch, and whether they bound the indices of its kernel.
+pub(crate) struct BoundedLaunch {
+    pub(crate) sizes: [[u64; 3]; 3],
+    pub(crate) parameters: Vec<Option<u64>>,
+    pub(crate) holds: bool,
 }
 
 /// Code of one kernel for some launches, by the kernel's number.
@@ -244,11 +256,15 @@ impl KernelModule {
             kernels = kernels_of(&module, &making.required_lanes);
         }
         if options.forced.versions() == VersioningPolicy::None {
-            kernels.iter_mut().for_each(|kernel| kernel.distinct_objects.clear());
+            for kernel in &mut kernels {
+                kernel.distinct_objects.clear();
+                kernel.index_ranges = None;
+            }
         }
         let dimensions = kernels.iter().map(|_| OnceLock::new()).collect();
         let choices = kernels.iter().map(|_| CodeChoices::default()).collect();
         let stages = kernels.iter().map(|_| LaunchStage::default()).collect();
+        let bounded = kernels.iter().map(|_| Mutex::default()).collect();
         let lanes = options.lanes_on(&Cpu::host());
         let outside = functions.iter().map(|&(name, address)| (name.to_string(), address)).collect();
         let (codes, compiled) = (Mutex::default(), Condvar::new());
@@ -266,6 +282,7 @@ impl KernelModule {
             dimensions,
             choices,
             stages,
+            bounded,
         };
         let inner = Arc::new(inner);
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -464,7 +481,9 @@ impl PreparedKernel {
     pub(crate) fn usual_launch(&self) -> (CodeVariant, [u32; 3]) {
         let axes = self.vector_dimension().axes;
         let distinct_pointers = !self.info().distinct_objects.is_empty();
-        let usual = CodeVariant { distinct_pointers, ..CodeVariant::usual(self.info(), self.lanes(), axes) };
+        let bounded_indices = self.info().index_ranges.is_some();
+        let usual = CodeVariant::usual(self.info(), self.lanes(), axes);
+        let usual = CodeVariant { distinct_pointers, bounded_indices, ..usual };
         let form = if self.info().sees_groups { GroupForm::Seen } else { self.unseen_form(axes) };
         let [width, height] = self.info().square.map_or_else(|| form.usual_extents(), |width| [width; 2]);
         (usual, usual.local.unwrap_or_else(|| axes.to_dimensions([width, height, 1])))
@@ -534,6 +553,11 @@ impl PreparedKernel {
     pub fn prepare_usual(&self) -> Result<(), BuildError> {
         self.compile_usual()?;
         self.second_form().map_or(Ok(()), |kernel| kernel.compile_usual().map(drop))
+    }
+
+    /// Launches whose numbers were compared with the bounds of the indices.
+    pub(crate) fn bounded_launches(&self) -> MutexGuard<'_, [Option<BoundedLaunch>; BOUNDED_LAUNCHES]> {
+        self.program.inner.bounded[self.number].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Compiles the code of usual launches, unless it is compiled already, without a consequence for launches.

@@ -102,6 +102,11 @@ impl NdRange {
         self.global
     }
 
+    /// Minimum of the indices along each dimension.
+    pub(crate) fn offset(&self) -> [u64; 3] {
+        self.offset
+    }
+
     /// True if indices begin with 0.
     pub(crate) fn has_no_offset(&self) -> bool {
         self.offset == [0; 3]

@@ -72,7 +72,7 @@ pub(crate) fn add_second_forms(module: &mut Module, kernels: &[KernelFacts]) -> 
 }
 
 /// Value of an integer that is passed by its bytes.
-fn integer(argument: &LaunchArgument<'_>) -> Option<u64> {
+pub(crate) fn integer(argument: &LaunchArgument<'_>) -> Option<u64> {
     match *argument {
         LaunchArgument::Bytes(bytes) => match bytes.len() {
             4 => Some(u32::from_ne_bytes(bytes.try_into().ok()?).into()),

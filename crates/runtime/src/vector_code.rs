@@ -36,6 +36,8 @@ pub struct CodeVariant {
     pub is_small: bool,
     /// True if the pointers of a launch lead to different objects, where that makes faster code.
     pub distinct_pointers: bool,
+    /// True if no index of a launch wraps around, where that makes faster code.
+    pub bounded_indices: bool,
     /// The size of all groups, if the code is for no other.
     pub local: Option<[u32; 3]>,
     /// True if groups of the source have one work-item each, and run merged.
@@ -84,7 +86,8 @@ impl CodeVariant {
         let is_fixed = kernel.required_local.is_some() || has_rows && kernel.sees_groups;
         let local = (is_fixed && is_uniform).then_some(local);
         let form = CodeForm::Usual;
-        CodeVariant { fold, axes, brush, is_small, distinct_pointers: false, local, single: false, form }
+        let (distinct_pointers, bounded_indices, single) = (false, false, false);
+        CodeVariant { fold, axes, brush, is_small, distinct_pointers, bounded_indices, local, single, form }
     }
 
     /// Returns the variant for groups of one work-item, which run merged.
@@ -115,6 +118,7 @@ impl CodeVariant {
             brush,
             is_small,
             distinct_pointers: false,
+            bounded_indices: false,
             local: None,
             single: false,
             form: CodeForm::Usual,
@@ -152,6 +156,7 @@ impl CodeVariant {
             },
             single_item_groups: self.single,
             distinct_pointers: self.distinct_pointers,
+            bounded_indices: self.bounded_indices,
         }
     }
 }

@@ -90,7 +90,7 @@ pub(crate) struct KernelText {
 
 impl KernelText {
     /// Writes an instruction with a result of this width.
-    fn add(&mut self, wide: usize, what: &str) -> u32 {
+    pub(crate) fn add(&mut self, wide: usize, what: &str) -> u32 {
         let value = self.condition(what);
         self.values[wide].push(value);
         value
@@ -109,6 +109,21 @@ impl KernelText {
         value
     }
 
+    /// Takes parameters among the values of this width.
+    pub(crate) fn adopt(&mut self, wide: usize, values: &[u32]) {
+        self.values[wide].extend(values);
+    }
+
+    /// Values of this width.
+    pub(crate) fn values(&self, wide: usize) -> &[u32] {
+        &self.values[wide]
+    }
+
+    /// Number of the next value.
+    pub(crate) fn next(&self) -> u32 {
+        self.next
+    }
+
     /// Number of a value that is written without [`condition`](Self::condition).
     pub(crate) fn skip(&mut self) -> u32 {
         self.next += 1;
@@ -116,7 +131,7 @@ impl KernelText {
     }
 
     /// A value of this width, the newer ones more often.
-    fn pick(&self, wide: usize, random: &mut Random) -> u32 {
+    pub(crate) fn pick(&self, wide: usize, random: &mut Random) -> u32 {
         let values = &self.values[wide];
         let [one, other] = [random.below(values.len()), random.below(values.len())];
         values[one.max(other)]

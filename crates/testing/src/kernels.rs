@@ -15,7 +15,9 @@ use heddle_llvm::{
     CodegenLevel, EmitOptions, Jit, OptimizeOptions, SharedMapping, catch_fatal_errors, compile_host_object,
     emit, entry_name, internalize_except, optimize, slot_bytes,
 };
-use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN};
+use heddle_transform::kernels::{
+    GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, IndexRanges, LOCAL_ALIGN, LaunchNumbers,
+};
 use heddle_transform::widen::VersioningPolicy;
 use heddle_transform::{
     AxisOrder, GroupExecution, GroupFunction, KernelOptions, WorkItemLayout, lower_kernels,
@@ -130,6 +132,7 @@ fn is_refused(case: &GeneratedProgram) -> bool {
         execution: GroupExecution::Brushes,
         single_item_groups: false,
         distinct_pointers: false,
+        bounded_indices: false,
     };
     lower_kernels(&mut case.module.clone(), &options).is_err_and(|refusal| refusal.text.contains(REFUSAL))
 }
@@ -244,7 +247,22 @@ fn kernel_options(
         single_item_groups: false,
         // Each object has a parameter of its own.
         distinct_pointers: random.chance(30),
+        bounded_indices: false,
     }
+}
+
+/// True if a launch keeps the promises about the indices of its kernel.
+fn has_bounded_indices(case: &GeneratedProgram, input: &ProgramInput) -> bool {
+    let numbers = input.args.iter().map(|arg| match arg {
+        InputArgument::Uniform(bits) => Some(*bits as u64),
+        _ => None,
+    });
+    let parameters: Vec<Option<u64>> = numbers.collect();
+    let local = input.group.unwrap_or([1; 3]).map(u64::from);
+    let global = [0, 1, 2].map(|along| local[along] * u64::from(input.groups[along]));
+    let launch = LaunchNumbers { global, offset: [0; 3], local, parameters: &parameters };
+    let func = case.module.function(&case.entry);
+    func.and_then(|func| Some(IndexRanges::of(func)?.hold(&launch))).unwrap_or(false)
 }
 
 fn holds_on(
@@ -262,6 +280,7 @@ fn holds_on(
     let single = in_single_groups(case, input).filter(|_| random.chance(25));
     kernel.single_item_groups = single.is_some();
     let source = single.as_ref().unwrap_or(input);
+    kernel.bounded_indices = random.chance(50) && has_bounded_indices(case, source);
     let mut module = case.module.clone();
     if random.chance(40)
         && !kernel.single_item_groups

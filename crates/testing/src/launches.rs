@@ -307,6 +307,7 @@ pub fn vectors(module: &Module, kernel: &str) -> Result<VectorKernel, String> {
         execution: GroupExecution::Brushes,
         single_item_groups: false,
         distinct_pointers: false,
+        bounded_indices: false,
     };
     let made = lower_kernels(&mut module, &options).map_err(|refusal| refusal.to_string())?;
     let info = made.into_iter().find(|it| it.name == kernel).ok_or("the kernel has no group function")?;

@@ -11,6 +11,7 @@ pub mod execution;
 pub mod differential;
 pub mod divided;
 pub mod uniformity;
+pub mod bounded_indices;
 pub mod bytes;
 pub mod wide;
 pub mod kernels;

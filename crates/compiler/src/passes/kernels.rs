@@ -34,6 +34,7 @@ const OPTIONS: &[OptionWord<KernelOptions>] = &[
     flag("mixed", "scattered code between barriers runs one work-item after the other", |options| options.execution = GroupExecution::Mixed),
     flag("refill", "lane refill", |options| options.execution = GroupExecution::LaneRefill),
     flag("distinct", "the pointers of a launch lead to different objects", |options| options.distinct_pointers = true),
+    flag("bounded", "no index of a launch wraps around, as far as extents and arguments tell for most launches", |options| options.bounded_indices = true),
     flag("single", "groups of one work-item, several of which run as one", |options| options.single_item_groups = true),
     word("versions=POLICY", "region versions wherever possible (`force`), or nowhere (`none`)", |options, word| store(&mut options.versions, parse_versions(word))),
     word("axes=ORDER", "work-item dimensions along the axes of a brush, innermost first: `102`", |options, word| store(&mut options.axes, parse_axes(word))),

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod divergence;
+mod bounded_indices;
 mod divided;
 mod flatten;
 mod nests;

@@ -2,6 +2,7 @@
 //! often their brushes wait.
 #![forbid(unsafe_code)]
 
+mod bounded;
 mod divided;
 
 use heddle_ir::inst::Detail;
@@ -277,6 +278,7 @@ fn brushes_wait_as_often_as_the_kernel_says() {
         execution: GroupExecution::Brushes,
         single_item_groups: false,
         distinct_pointers: false,
+        bounded_indices: false,
     };
     let made = lower_kernels(&mut module, &options).expect("the kernel has a group function");
     assert_eq!((made[0].barriers, made[0].synchronization_points), (3, 3));
@@ -311,6 +313,7 @@ fn in_versions(name: &str, is_small: bool) -> (usize, Module) {
         execution: GroupExecution::Brushes,
         single_item_groups: false,
         distinct_pointers: false,
+        bounded_indices: false,
     };
     lower_kernels(&mut module, &options).expect("the kernel has a group function");
     let mut versions = 0;

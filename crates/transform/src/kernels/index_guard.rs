@@ -32,7 +32,7 @@ fn only_returns(func: &Function, mut block: Block) -> bool {
 }
 
 /// Comparisons all of which hold where a condition holds, or none of which holds where it does not.
-fn parts(func: &Function, condition: Value, holds: bool) -> Vec<Value> {
+pub(super) fn parts(func: &Function, condition: Value, holds: bool) -> Vec<Value> {
     let (mut comparisons, mut open) = (Vec::new(), vec![condition]);
     while let Some(condition) = open.pop() {
         let data = func.def_inst(condition).map(|inst| func.inst(inst));

@@ -15,6 +15,7 @@
 //!
 //! The phases, in order:
 //!
+//! * `index_ranges`, for launches whose indices do not wrap around, promises that.
 //! * `distinct_pointers`, for launches whose pointers lead to different objects, makes parameters `noalias`.
 //! * `inline` inlines calls to functions that query the launch, wait at barriers or name local memory.
 //! * `launch_forms`, before all others, makes forms of kernels for some launches: without guards and clamps of the indices, without loops over the grid,
@@ -56,6 +57,7 @@ mod divided_index;
 mod index_digits;
 mod index_extents;
 mod index_guard;
+mod index_ranges;
 mod exit_plan;
 mod single_iteration;
 mod vector_dimension;
@@ -66,6 +68,7 @@ pub use independent_iterations::IndependentIterations;
 pub use index_digits::SHORTEST_ROW;
 pub use index_extents::IndexExtent;
 pub use index_guard::IndexBounds;
+pub use index_ranges::{IndexRanges, LaunchNumbers};
 pub use launch_forms::{LaunchForm, launch_form, observes_launch};
 pub use launch_params::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN, MAX_WORK_ITEMS};
 pub(crate) use private_objects::{array_remark, users_of};
@@ -127,6 +130,8 @@ pub struct KernelOptions {
     pub single_item_groups: bool,
     /// True if the pointers of a launch lead to different objects, but for those that lead to memory which nobody writes.
     pub distinct_pointers: bool,
+    /// True if [`IndexRanges::hold`] in a launch.
+    pub bounded_indices: bool,
 }
 
 impl KernelOptions {
@@ -141,6 +146,7 @@ impl KernelOptions {
             execution: GroupExecution::Brushes,
             single_item_groups: false,
             distinct_pointers: false,
+            bounded_indices: false,
         }
     }
 
@@ -276,6 +282,11 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             return Err(refuse(func, text, "declare its parameters `uniform`"));
         }
         let mut kernel = func.clone();
+        if options.bounded_indices
+            && let Some(ranges) = IndexRanges::of(&kernel)
+        {
+            ranges.promise(&mut kernel);
+        }
         if options.distinct_pointers {
             distinct_pointers::assume_distinct_pointers(&mut kernel);
         }

@@ -1,0 +1,717 @@
+//! Kernels whose indices are known not to wrap around in a launch.
+//!
+//! ```text
+//!     uint i = y * w + x;  out[i] = in[i + 1];
+//! ```
+//!
+//! Unsigned arithmetic may wrap around, and PTX says of none whether it does. Extended to an address, such an index is contiguous only where no
+//! lane wraps. Extents and arguments of a launch bound it: mostly it is far from wrapping, and code for these launches needs no tests.
+//!
+//! Requires: Stage::Source.  Ensures: where [`IndexRanges::hold`], promised instructions keep their promises in all work-items.
+
+use super::{index_guard, insts_of};
+use crate::induction::{InductionVariable, find_induction};
+use heddle_analysis::{ControlTables, Cycle, DepthFirstOrder, IntegerRange, operation_range};
+use heddle_ir::builder::{Builder, InsertPoint};
+use heddle_ir::entity::EntitySet;
+use heddle_ir::function::ValueDef;
+use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::words::{Flag, Flags, IntPredicate};
+use heddle_ir::{Block, Function, Inst, Op, Scalar, Type, Value};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+/// Maximum number of instructions whose ranges are computed at a launch.
+const MOST_STEPS: usize = 512;
+/// Extents and arguments of a launch in which promises hold, or are not made.
+const USUAL_NUMBER: u64 = 256;
+/// Size of a group along each dimension in such a launch.
+const USUAL_GROUP: u64 = 16;
+
+/// Extents, group size and integer arguments of a launch.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchNumbers<'a> {
+    /// Number of work-items along each dimension.
+    pub global: [u64; 3],
+    /// Minimum of the indices along each dimension.
+    pub offset: [u64; 3],
+    /// Size of a group along each dimension.
+    pub local: [u64; 3],
+    /// Values of the parameters that are integers.
+    pub parameters: &'a [Option<u64>],
+}
+
+/// Promise about an instruction that launches keep.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum IndexPromise {
+    /// The result does not wrap around as a signed number.
+    NoWrap,
+    /// The operand of an extension is not negative.
+    NonNegative,
+    /// The result is this value: no bits are cut off.
+    Whole(Value),
+    /// Both operands of a division are below 2^31.
+    Narrow,
+    /// No operand of an unsigned minimum or maximum is negative.
+    Signed,
+}
+
+/// Loop counter whose range follows from a comparison in each iteration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct BoundedCounter<V> {
+    init: V,
+    step: i128,
+    bound: V,
+    /// The loop continues while this holds.
+    continues: IntPredicate,
+    /// True if the next value is compared, not this one.
+    compares_next: bool,
+    /// True if the next value promises not to wrap as a signed number.
+    is_promised: bool,
+}
+
+/// Comparison that holds where an instruction is executed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct GuardComparison<V> {
+    left: V,
+    predicate: IntPredicate,
+    right: V,
+}
+
+/// Operand whose range a launch knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum RangeOperand {
+    Constant(IntegerRange),
+    /// Parameter of this number and width.
+    Parameter(usize, u32),
+    /// Result of an earlier step.
+    Step(usize),
+    /// Any number of this width.
+    Any(u32),
+    /// No integer.
+    None,
+}
+
+/// Instruction whose range is computed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct RangeStep {
+    inst: Inst,
+    op: Op,
+    /// Width of the result.
+    bits: u32,
+    /// Dimension of a query of the launch.
+    dimension: Option<u8>,
+    /// True if a result that needs more bits is poison.
+    is_promised: bool,
+    /// True if the result is any number.
+    is_any: bool,
+    operands: SmallVec<[(RangeOperand, u32); 2]>,
+    /// Comparisons of operands with numbers, which hold.
+    guards: Vec<(usize, IntPredicate, RangeOperand)>,
+    counter: Option<BoundedCounter<RangeOperand>>,
+}
+
+/// Ranges of a kernel's indices: what to compute at a launch, and what has to hold.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct IndexRanges {
+    /// Instructions whose ranges are computed, operands first.
+    steps: Vec<RangeStep>,
+    /// Steps that keep promises.
+    promises: Vec<(usize, IndexPromise)>,
+    /// For each promise to keep a value whole, the value and the range of those that stay whole.
+    whole: Vec<(usize, RangeOperand, IntegerRange)>,
+}
+
+impl IndexRanges {
+    /// Returns the promises of a kernel that most launches keep; none if there are none.
+    pub fn of(func: &Function) -> Option<IndexRanges> {
+        let mut candidates = candidates(func);
+        if candidates.is_empty() {
+            return None;
+        }
+        let control = ControlTables::new(func);
+        if !control.cycles.is_graph_reducible() {
+            return None;
+        }
+        let source = RangeSource::new(func, &control, &candidates);
+        let parameters = vec![Some(USUAL_NUMBER); func.params().len()];
+        let usual = LaunchNumbers {
+            global: [USUAL_NUMBER; 3],
+            offset: [0; 3],
+            local: [USUAL_GROUP; 3],
+            parameters: &parameters,
+        };
+        let all = source.ranges(&candidates)?;
+        let known = KnownRanges::new(&all, &usual);
+        let kept: Vec<bool> = all.promises.iter().map(|&promise| known.keeps(promise)).collect();
+        let mut kept = kept.into_iter();
+        candidates.retain(|_| kept.next() == Some(true));
+        if candidates.is_empty() {
+            return None;
+        }
+        RangeSource::new(func, &control, &candidates).ranges(&candidates)
+    }
+
+    /// True if a launch of the kernel keeps all promises.
+    pub fn hold(&self, launch: &LaunchNumbers<'_>) -> bool {
+        let known = KnownRanges::new(self, launch);
+        self.promises.iter().all(|&promise| known.keeps(promise))
+    }
+
+    /// Notes the promises in the kernel, and divides in 32 bits where that is enough.
+    pub fn promise(&self, func: &mut Function) {
+        let mut became: FxHashMap<Value, Value> = FxHashMap::default();
+        for &(step, promise) in &self.promises {
+            let inst = self.steps[step].inst;
+            let data = func.inst_mut(inst);
+            match promise {
+                IndexPromise::NoWrap => data.flags = data.flags.with(Flag::Nsw),
+                // Signed extensions of sums are sums of signed extensions, as sums do not wrap as signed numbers.
+                IndexPromise::NonNegative => data.op = Op::Sext,
+                IndexPromise::Signed => data.op = if data.op == Op::Umin { Op::Smin } else { Op::Smax },
+                IndexPromise::Whole(value) => {
+                    became.extend(func.result(inst).map(|result| (result, value)));
+                }
+                IndexPromise::Narrow => {
+                    became.extend(func.result(inst).zip(narrow_division(func, inst)));
+                }
+            }
+        }
+        let last = |mut value: Value| {
+            while let Some(&next) = became.get(&value) {
+                value = next;
+            }
+            value
+        };
+        func.map_values(last);
+    }
+}
+
+/// Instructions of a kernel that promises depend on, operands first.
+struct RangeSource<'f> {
+    func: &'f Function,
+    steps: Vec<Inst>,
+    counters: Vec<(Inst, BoundedCounter<Value>)>,
+    guards: Vec<(Inst, GuardComparison<Value>)>,
+}
+
+impl<'f> RangeSource<'f> {
+    fn new(
+        func: &'f Function,
+        control: &ControlTables,
+        promises: &[(Inst, IndexPromise)],
+    ) -> RangeSource<'f> {
+        let counters = counters(func, control);
+        let mut source = RangeSource { func, steps: Vec::new(), counters, guards: Vec::new() };
+        source.keep_steps(control, promises);
+        source.guards = guards(func, control, &source.steps);
+        source.keep_steps(control, promises);
+        source
+    }
+
+    /// Keeps the instructions that promises depend on.
+    fn keep_steps(&mut self, control: &ControlTables, promises: &[(Inst, IndexPromise)]) {
+        let func = self.func;
+        let mut needed: FxHashSet<Inst> = FxHashSet::default();
+        let mut open: Vec<Inst> = promises.iter().map(|&(inst, _)| inst).collect();
+        while let Some(inst) = open.pop() {
+            let is_integer = func.result(inst).is_some_and(|result| integer_bits(func, result).is_some());
+            if !is_integer || !needed.insert(inst) {
+                continue;
+            }
+            let counter = self.counters.iter().find(|(phi, _)| *phi == inst);
+            let mut operands = match counter {
+                Some((_, counter)) => vec![counter.init, counter.bound],
+                None => func.inst(inst).args.to_vec(),
+            };
+            let guards = self.guards.iter().filter(|(at, _)| *at == inst);
+            operands.extend(guards.flat_map(|(_, guard)| [guard.left, guard.right]));
+            open.extend(operands.into_iter().filter_map(|operand| func.def_inst(operand)));
+        }
+        let order = DepthFirstOrder::new(&control.cfg);
+        let insts = order.reverse_post_order().flat_map(|block| func.block_insts(block));
+        self.steps = insts.filter(|inst| needed.contains(inst)).collect();
+        self.counters.retain(|(phi, _)| needed.contains(phi));
+        self.guards.retain(|(inst, _)| needed.contains(inst));
+    }
+
+    /// Returns the steps of a launch, and its promises; none if there are too many steps.
+    fn ranges(&self, promises: &[(Inst, IndexPromise)]) -> Option<IndexRanges> {
+        if self.steps.len() > MOST_STEPS {
+            return None;
+        }
+        let func = self.func;
+        let results = self.steps.iter().enumerate().map(|(step, &inst)| (inst, step));
+        let places: FxHashMap<Inst, usize> = results.collect();
+        // A step before knows nothing of those that follow.
+        let operand = |before: usize, value: Value| -> RangeOperand {
+            let Some(bits) = integer_bits(func, value) else { return RangeOperand::None };
+            if let Some(number) = func.signed_constant(value) {
+                return RangeOperand::Constant(IntegerRange::new(number, number));
+            }
+            if let ValueDef::Param(number) = func.value_def(value) {
+                return RangeOperand::Parameter(number as usize, bits);
+            }
+            let place = func.def_inst(value).and_then(|inst| places.get(&inst)).copied();
+            place.filter(|&place| place < before).map_or(RangeOperand::Any(bits), RangeOperand::Step)
+        };
+        let step = |(place, &inst): (usize, &Inst)| {
+            let data = func.inst(inst);
+            let result = func.result(inst)?;
+            let of = |value: Value| operand(place, value);
+            let width = |value: Value| func.value_type(value).scalar().bits();
+            let counter = self.counters.iter().find(|(phi, _)| *phi == inst).map(|&(_, counter)| {
+                let BoundedCounter { step, continues, compares_next, is_promised, .. } = counter;
+                let (init, bound) = (of(counter.init), of(counter.bound));
+                BoundedCounter { init, step, bound, continues, compares_next, is_promised }
+            });
+            let mut guards = Vec::new();
+            for (_, guard) in self.guards.iter().filter(|(at, _)| *at == inst) {
+                let sides = [
+                    (guard.left, guard.predicate, guard.right),
+                    (guard.right, guard.predicate.swapped(), guard.left),
+                ];
+                for (value, predicate, other) in sides {
+                    let places = data.args.iter().enumerate().filter(|&(_, &arg)| arg == value);
+                    guards.extend(places.map(|(at, _)| (at, predicate, of(other))));
+                }
+            }
+            Some(RangeStep {
+                inst,
+                op: data.op,
+                bits: integer_bits(func, result)?,
+                dimension: match data.detail {
+                    Detail::Dimension(dimension) => dimension,
+                    _ => None,
+                },
+                is_promised: has_wrap_flags(data.op) && data.flags.has(Flag::Nsw),
+                is_any: data.is_total(),
+                operands: data.args.iter().map(|&arg| (of(arg), width(arg))).collect(),
+                guards,
+                counter,
+            })
+        };
+        let steps: Vec<RangeStep> = self.steps.iter().enumerate().map(step).collect::<Option<_>>()?;
+        let (mut kept, mut whole) = (Vec::new(), Vec::new());
+        for &(inst, promise) in promises {
+            let &place = places.get(&inst)?;
+            if let IndexPromise::Whole(value) = promise {
+                whole.push((place, operand(place, value), kept_range(func, inst)?.1));
+            }
+            kept.push((place, promise));
+        }
+        Some(IndexRanges { steps, promises: kept, whole })
+    }
+}
+
+/// Width of an integer that has a range.
+fn integer_bits(func: &Function, value: Value) -> Option<u32> {
+    let ty = func.value_type(value);
+    let bits = ty.scalar().bits();
+    (matches!(ty, Type::Scalar(_)) && ty.scalar().is_int() && (2..=64).contains(&bits)).then_some(bits)
+}
+
+/// Ranges of steps in a launch. Each is one of signed numbers of the result's width.
+struct KnownRanges<'a> {
+    ranges: &'a IndexRanges,
+    launch: &'a LaunchNumbers<'a>,
+    /// Ranges of results, and whether their exact ones are the same.
+    results: SmallVec<[(IntegerRange, bool); 32]>,
+}
+
+impl<'a> KnownRanges<'a> {
+    fn new(ranges: &'a IndexRanges, launch: &'a LaunchNumbers<'a>) -> KnownRanges<'a> {
+        let mut known = KnownRanges { ranges, launch, results: SmallVec::new() };
+        for step in &ranges.steps {
+            let result = known.result(step);
+            known.results.push(result.unwrap_or_else(|| (IntegerRange::signed(step.bits), false)));
+        }
+        known
+    }
+
+    fn of(&self, operand: RangeOperand) -> Option<IntegerRange> {
+        match operand {
+            RangeOperand::Constant(range) => Some(range),
+            RangeOperand::Parameter(number, bits) => {
+                let value = self.launch.parameters.get(number).copied().flatten();
+                let known = value.map(|value| {
+                    let unused = 128 - bits;
+                    let value = (i128::from(value) << unused) >> unused;
+                    IntegerRange::new(value, value)
+                });
+                Some(known.unwrap_or_else(|| IntegerRange::signed(bits)))
+            }
+            RangeOperand::Step(step) => self.results.get(step).map(|&(range, _)| range),
+            RangeOperand::Any(bits) => Some(IntegerRange::signed(bits)),
+            RangeOperand::None => None,
+        }
+    }
+
+    /// Returns the range of a step's operand where the step is executed.
+    fn of_operand(&self, step: &RangeStep, at: usize) -> Option<IntegerRange> {
+        let mut range = self.of(step.operands.get(at)?.0)?;
+        for &(_, predicate, other) in step.guards.iter().filter(|(of, ..)| *of == at) {
+            range = self.of(other).map_or(range, |other| restricted(range, predicate, other));
+        }
+        Some(range)
+    }
+
+    /// Returns the exact range of a step's result, which may need more bits than it has.
+    fn exact(&self, step: &RangeStep) -> Option<IntegerRange> {
+        let width = |at: usize| step.operands.get(at).map_or(0, |&(_, width)| width);
+        let count = step.operands.len();
+        let ranges: SmallVec<[Option<IntegerRange>; 2]> =
+            (0..count).map(|at| self.of_operand(step, at)).collect();
+        operation_range(step.op, count, width, |at| ranges.get(at).copied().flatten())
+    }
+
+    /// Returns the range of a step's result, and true if it is the exact one; none if it is any number.
+    fn result(&self, step: &RangeStep) -> Option<(IntegerRange, bool)> {
+        let all = IntegerRange::signed(step.bits);
+        if let Some(counter) = &step.counter {
+            return Some((self.counter(counter, all)?, true));
+        }
+        let exact = match step.op {
+            _ if step.is_any => None,
+            Op::Freeze => self.of_operand(step, 0),
+            op => step.dimension.and_then(|along| queried(op, along, self.launch)).or_else(|| self.exact(step)),
+        }?;
+        if exact.is_within(all) {
+            return Some((exact, true));
+        }
+        // Numbers beyond would be poison.
+        let (min, max) = (exact.min.max(all.min), exact.max.min(all.max));
+        (step.is_promised && min <= max).then(|| (IntegerRange::new(min, max), false))
+    }
+
+    /// True if the launch keeps a promise.
+    fn keeps(&self, (place, promise): (usize, IndexPromise)) -> bool {
+        let step = &self.ranges.steps[place];
+        let operand = |at: usize| self.of_operand(step, at);
+        match promise {
+            IndexPromise::NoWrap => self.results[place].1,
+            IndexPromise::NonNegative => operand(0).is_some_and(IntegerRange::is_nonnegative),
+            IndexPromise::Signed => {
+                [0, 1].into_iter().all(|at| operand(at).is_some_and(IntegerRange::is_nonnegative))
+            }
+            IndexPromise::Narrow => {
+                let small = IntegerRange::new(0, (1 << 31) - 1);
+                [0, 1].into_iter().all(|at| operand(at).is_some_and(|range| range.is_within(small)))
+            }
+            IndexPromise::Whole(_) => {
+                let whole = self.ranges.whole.iter().find(|(of, ..)| *of == place);
+                whole.is_some_and(|&(_, value, kept)| self.of(value).is_some_and(|range| range.is_within(kept)))
+            }
+        }
+    }
+
+    /// Returns the range of a counter; none if it may wrap around.
+    fn counter(&self, counter: &BoundedCounter<RangeOperand>, all: IntegerRange) -> Option<IntegerRange> {
+        let BoundedCounter { step, continues, compares_next, is_promised, .. } = *counter;
+        let (init, bound) = (self.of(counter.init)?, self.of(counter.bound)?);
+        use IntPredicate::{Ne, Sge, Sgt, Sle, Slt, Uge, Ugt, Ule, Ult};
+        let is_unsigned = matches!(continues, Ult | Ule | Ugt | Uge);
+        if is_unsigned && !(init.is_nonnegative() && bound.is_nonnegative()) {
+            return None;
+        }
+        // A counter that leaves its loop at a number has to come to it.
+        let starts_before = |start: i128, end: i128| if compares_next { start < end } else { start <= end };
+        // The last number for which the loop continues.
+        let last = match (continues, step > 0) {
+            (Slt | Ult, true) => bound.max - 1,
+            (Sle | Ule, true) => bound.max,
+            (Sgt | Ugt, false) => bound.min + 1,
+            (Sge | Uge, false) => bound.min,
+            (Ne, true) if starts_before(init.max, bound.min) => bound.max - 1,
+            (Ne, false) if starts_before(bound.max, init.min) => bound.min + 1,
+            _ => return None,
+        };
+        // A counter that is compared is followed by one more.
+        let end = if compares_next { last } else { last + step };
+        let range = match step > 0 {
+            true => IntegerRange::new(init.min, init.max.max(end)),
+            false => IntegerRange::new(init.min.min(end), init.max),
+        };
+        let next = IntegerRange::new(range.min + step, range.max + step);
+        let wraps = |range: IntegerRange| {
+            !range.is_within(all) || is_unsigned && step < 0 && !range.is_nonnegative()
+        };
+        let next_wraps = compares_next && wraps(next) && (is_unsigned || !is_promised);
+        (!wraps(range) && !next_wraps).then_some(range)
+    }
+}
+
+/// Returns the numbers of a range for which a comparison with a number of another range may hold.
+fn restricted(range: IntegerRange, predicate: IntPredicate, other: IntegerRange) -> IntegerRange {
+    use IntPredicate::{Eq, Ne, Sge, Sgt, Sle, Slt, Uge, Ugt, Ule, Ult};
+    let IntegerRange { mut min, mut max } = range;
+    let are_unsigned = range.is_nonnegative() && other.is_nonnegative();
+    match predicate {
+        Sgt => min = min.max(other.min + 1),
+        Sge => min = min.max(other.min),
+        Slt => max = max.min(other.max - 1),
+        Sle => max = max.min(other.max),
+        Ugt if are_unsigned => min = min.max(other.min + 1),
+        Uge if are_unsigned => min = min.max(other.min),
+        // What is below a number that is not negative as an unsigned number is not negative.
+        Ult if other.is_nonnegative() => (min, max) = (min.max(0), max.min(other.max - 1)),
+        Ule if other.is_nonnegative() => (min, max) = (min.max(0), max.min(other.max)),
+        Eq => (min, max) = (min.max(other.min), max.min(other.max)),
+        Ne if other.min == other.max && min == other.min => min += 1,
+        Ne if other.min == other.max && max == other.min => max -= 1,
+        _ => {}
+    }
+    // Nothing comes to a place for which no number is left.
+    if min <= max { IntegerRange::new(min, max) } else { range }
+}
+
+/// Range of a query of the launch along a dimension.
+fn queried(op: Op, dimension: u8, launch: &LaunchNumbers<'_>) -> Option<IntegerRange> {
+    let along = usize::from(dimension);
+    let of = |numbers: [u64; 3]| numbers.get(along).map(|&number| i128::from(number));
+    let (global, offset, local) = (of(launch.global)?, of(launch.offset)?, of(launch.local)?);
+    let groups = (global + local - 1) / local.max(1);
+    let (min, max) = match op {
+        Op::GlobalId => (offset, offset + global - 1),
+        Op::LocalId => (0, local - 1),
+        Op::GroupId => (0, groups - 1),
+        Op::NumGroups => (groups, groups),
+        // The last group may be smaller.
+        Op::LocalSize => (1, local),
+        Op::EnqueuedSize => (local, local),
+        Op::GlobalSize => (global, global),
+        Op::GlobalOffset => (offset, offset),
+        _ => return None,
+    };
+    (min <= max).then(|| IntegerRange::new(min, max))
+}
+
+/// True if an operation may promise not to wrap.
+fn has_wrap_flags(op: Op) -> bool {
+    matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Shl)
+}
+
+/// Returns the value that an instruction cuts bits off, and the range of those that stay whole.
+fn kept_range(func: &Function, inst: Inst) -> Option<(Value, IntegerRange)> {
+    let data = func.inst(inst);
+    let result = func.result(inst)?;
+    let bits = integer_bits(func, result)?;
+    let inner = func.inst(func.def_inst(*data.args.first()?)?);
+    let (whole, kept) = match (data.op, inner.op) {
+        (Op::Zext | Op::Sext, Op::Trunc) => {
+            let all = IntegerRange::signed(integer_bits(func, data.args[0]).filter(|&bits| bits >= 32)?);
+            let is_signed = data.op == Op::Sext;
+            (inner.args[0], if is_signed { all } else { IntegerRange::new(0, all.max) })
+        }
+        (Op::Ashr, Op::Shl) if inner.args[1] == data.args[1] => {
+            let cut = func.unsigned_constant(data.args[1]).filter(|&cut| cut + 32 <= u128::from(bits))?;
+            (inner.args[0], IntegerRange::signed(bits - cut as u32))
+        }
+        (Op::And, _) => {
+            // Shorter masks mostly cut off bits.
+            let is_mask = |mask: &i128| *mask >= (1 << 31) - 1 && mask & (mask + 1) == 0;
+            let mask = func.signed_constant(data.args[1]).filter(is_mask)?;
+            (data.args[0], IntegerRange::new(0, mask))
+        }
+        _ => return None,
+    };
+    (func.value_type(whole) == func.value_type(result)).then_some((whole, kept))
+}
+
+/// Returns the instructions that may get promises: those that addresses are computed by, and divisions of 64 bits.
+fn candidates(func: &Function) -> Vec<(Inst, IndexPromise)> {
+    let reach = address_operands(func);
+    let candidate = |inst: Inst| {
+        let data = func.inst(inst);
+        let result = func.result(inst)?;
+        let bits = integer_bits(func, result)?;
+        if data.is_total() {
+            return None;
+        }
+        if matches!(data.op, Op::Udiv | Op::Urem | Op::Sdiv | Op::Srem) {
+            return (bits == 64).then_some((inst, IndexPromise::Narrow));
+        }
+        if !reach.contains(result) {
+            return None;
+        }
+        let promise = match data.op {
+            Op::Umin | Op::Umax => IndexPromise::Signed,
+            _ if kept_range(func, inst).is_some() => IndexPromise::Whole(kept_range(func, inst)?.0),
+            op if has_wrap_flags(op) && bits == 32 && !data.flags.has(Flag::Nsw) => IndexPromise::NoWrap,
+            Op::Zext if integer_bits(func, data.args[0])? == 32 && !data.flags.has(Flag::Nneg) => {
+                IndexPromise::NonNegative
+            }
+            _ => return None,
+        };
+        Some((inst, promise))
+    };
+    insts_of(func).into_iter().filter_map(candidate).collect()
+}
+
+/// Returns the integers that addresses are computed from, but for those that are loaded.
+fn address_operands(func: &Function) -> EntitySet<Value> {
+    let mut reach: EntitySet<Value> = EntitySet::new();
+    let offsets = insts_of(func).into_iter().map(|inst| func.inst(inst)).filter_map(|data| match data.op {
+        Op::PtrAdd => data.args.get(1),
+        Op::Inttoptr => data.args.first(),
+        _ => None,
+    });
+    let mut open: Vec<Value> = offsets.copied().collect();
+    while let Some(value) = open.pop() {
+        if !reach.insert(value) {
+            continue;
+        }
+        let data = func.def_inst(value).map(|inst| func.inst(inst));
+        if let Some(data) = data.filter(|data| !matches!(data.op, Op::Load | Op::Call)) {
+            open.extend(data.args.iter().copied().filter(|&arg| integer_bits(func, arg).is_some()));
+        }
+    }
+    reach
+}
+
+/// Maximum number of branches before a block that are followed.
+const MOST_GUARDS: usize = 16;
+
+/// Returns the comparisons that hold at instructions, about their operands.
+fn guards(func: &Function, control: &ControlTables, steps: &[Inst]) -> Vec<(Inst, GuardComparison<Value>)> {
+    let mut by_block: FxHashMap<Block, Vec<GuardComparison<Value>>> = FxHashMap::default();
+    let mut found = Vec::new();
+    for &inst in steps {
+        let Some(block) = func.layout.block_of(inst) else { continue };
+        // A φ has its operands where control comes from.
+        if func.inst(inst).op == Op::Phi {
+            continue;
+        }
+        let known = by_block.entry(block).or_insert_with(|| comparisons_before(func, control, block));
+        let args = &func.inst(inst).args;
+        let is_about = |it: &&GuardComparison<Value>| args.contains(&it.left) || args.contains(&it.right);
+        found.extend(known.iter().filter(is_about).map(|&guard| (inst, guard)));
+    }
+    found
+}
+
+/// Returns the comparisons that hold in a block, as branches before it say.
+fn comparisons_before(func: &Function, control: &ControlTables, mut block: Block) -> Vec<GuardComparison<Value>> {
+    let mut found = Vec::new();
+    for _ in 0..MOST_GUARDS {
+        let Some(before) = control.dominators.idom(block) else { break };
+        // A loop comes back to its header.
+        let is_only = |&pred: &Block| pred == before || control.dominators.dominates(block, pred);
+        let branch = func.terminator(before).map(|inst| func.inst(inst));
+        if let Some(branch) = branch
+            && let (Op::Br, &[condition], &[then, otherwise]) = (branch.op, &branch.args[..], branch.targets())
+            && then != otherwise
+            && control.cfg.preds(block).iter().all(is_only)
+        {
+            let holds = then == block;
+            for comparison in index_guard::parts(func, condition, holds) {
+                let data = func.def_inst(comparison).map(|inst| func.inst(inst));
+                if let Some((&Detail::IntCompare(predicate), &[left, right])) =
+                    data.map(|data| (&data.detail, &data.args[..]))
+                    && integer_bits(func, left).is_some()
+                {
+                    let predicate = if holds { predicate } else { predicate.negated() };
+                    found.push(GuardComparison { left, predicate, right });
+                }
+            }
+        }
+        block = before;
+    }
+    found
+}
+
+/// Returns the loop counters of a function whose ranges follow from those of other values.
+fn counters(func: &Function, control: &ControlTables) -> Vec<(Inst, BoundedCounter<Value>)> {
+    let mut found = Vec::new();
+    for cycle in control.cycles.cycles() {
+        let Some(latch) = control.cycles.unique_latch(&control.cfg, cycle) else { continue };
+        let inside: EntitySet<Block> = control.cycles.blocks(cycle).iter().copied().collect();
+        for phi in func.phis(control.cycles.header(cycle)) {
+            let is_inside = |block| inside.contains(block);
+            let Some(induction) = find_induction(func, phi, is_inside) else { continue };
+            if func.inst(phi).args.len() != 2 || induction.is_pointer {
+                continue;
+            }
+            let counter = |exit| counter(func, control, cycle, exit, latch, &inside, &induction);
+            let exits = control.cycles.exiting_edges(&control.cfg, cycle);
+            found.extend(exits.filter_map(|edge| counter(edge.from)).next().map(|counter| (phi, counter)));
+        }
+    }
+    found
+}
+
+/// Returns the counter whose comparison ends a block that each iteration comes to.
+fn counter(
+    func: &Function,
+    control: &ControlTables,
+    cycle: Cycle,
+    exit: Block,
+    latch: Block,
+    inside: &EntitySet<Block>,
+    induction: &InductionVariable,
+) -> Option<BoundedCounter<Value>> {
+    integer_bits(func, induction.value)?;
+    let step = func.signed_constant(induction.step).filter(|&step| step != 0)?;
+    if control.cycles.innermost(exit) != Some(cycle) || !control.dominators.dominates(exit, latch) {
+        return None;
+    }
+    let branch = func.inst(func.terminator(exit)?);
+    let (Op::Br, &[condition], &[then, otherwise]) = (branch.op, &branch.args[..], branch.targets()) else {
+        return None;
+    };
+    let comparison = func.inst(func.def_inst(condition)?);
+    let Detail::IntCompare(predicate) = comparison.detail else { return None };
+    let &[left, right] = &comparison.args[..] else { return None };
+    let is_counter = |value: Value| value == induction.value || value == induction.next;
+    let (compared, bound, predicate) = match is_counter(left) {
+        true => (left, right, predicate),
+        false => (right, left, predicate.swapped()),
+    };
+    if !is_counter(compared) {
+        return None;
+    }
+    let continues = match (inside.contains(then), inside.contains(otherwise)) {
+        (true, false) => predicate,
+        (false, true) => predicate.negated(),
+        _ => return None,
+    };
+    use IntPredicate::{Eq, Ne, Sge, Sgt, Sle, Slt, Uge, Ugt, Ule, Ult};
+    let is_end = match continues {
+        Slt | Sle | Ult | Ule => step > 0,
+        Sgt | Sge | Ugt | Uge => step < 0,
+        Ne => step.abs() == 1,
+        Eq => false,
+    };
+    if !is_end {
+        return None;
+    }
+    let next = func.inst(func.def_inst(induction.next)?);
+    Some(BoundedCounter {
+        init: induction.init,
+        step,
+        bound,
+        continues,
+        compares_next: compared == induction.next,
+        is_promised: next.flags.has(Flag::Nsw),
+    })
+}
+
+/// Emits a division of 64 bits in 32. Returns its result.
+fn narrow_division(func: &mut Function, inst: Inst) -> Option<Value> {
+    let data = func.inst(inst).clone();
+    let &[a, b] = &data.args[..] else { return None };
+    let op = match data.op {
+        Op::Sdiv => Op::Udiv,
+        Op::Srem => Op::Urem,
+        op => op,
+    };
+    let mut builder = Builder::new(func, InsertPoint::Before(inst));
+    builder.set_origin(data.origin);
+    let narrow = [a, b].map(|value| match builder.func.unsigned_constant(value) {
+        Some(number) => builder.int(Scalar::I32, number as i128),
+        None => builder.op_to(Op::Trunc, Type::I32, &[value]),
+    });
+    let result = builder.op_with(op, &narrow, data.flags);
+    let nneg = Flags::of(&[Flag::Nneg]);
+    Some(builder.value(InstData { flags: nneg, ..InstData::plain(Op::Zext, [result]) }, Some(Type::I64)))
+}
