@@ -19,14 +19,17 @@ pub(crate) fn link(to: impl AsRef<Path>, path: &Path) -> XtaskResult {
     at(path, symlink(to, path))
 }
 
-/// Names below `cuda/` of the built CUDA libraries: of the driver as applications look for it, and of CUDA's runtime for programs of
-/// each version that have it as a library.
-const CUDA_NAMES: [(&str, &str); 5] = [
+/// Names below `cuda/` of the built CUDA libraries: of the driver as applications look for it, and of CUDA's runtime and libraries for
+/// programs of each version; those without a version are for linkers.
+const CUDA_NAMES: [(&str, &str); 8] = [
     ("libcuda.so.1", "../libheddle_cuda.so"),
     ("libcuda.so", "libcuda.so.1"),
     ("libgpuocelot.so", "libcuda.so.1"),
     ("libcudart.so.13", "../libheddle_cudart.so"),
     ("libcudart.so.12", "../libheddle_cudart12.so"),
+    ("libcublas.so.13", "../libheddle_cublas.so"),
+    ("libcublas.so.12", "../libheddle_cublas12.so"),
+    ("libcublas.so", "libcublas.so.13"),
 ];
 
 /// Links the CUDA driver under the names that applications look for, next to a stand-in for the assembler.
@@ -54,13 +57,15 @@ pub(crate) fn build() -> XtaskResult {
 }
 
 /// Packages of what is installed.
-const INSTALLED: [&str; 7] = [
+const INSTALLED: [&str; 9] = [
     "heddle-cli",
     "heddle-opencl",
     "heddle-capi",
     "heddle-cuda",
     "heddle-cudart",
     "heddle-cudart12",
+    "heddle-cublas",
+    "heddle-cublas12",
     "heddle-plugin",
 ];
 

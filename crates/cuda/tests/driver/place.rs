@@ -37,8 +37,11 @@ pub(crate) fn folder() -> &'static Path {
         std::fs::create_dir_all(&folder).expect("the target folder can be written");
         let (runtime, runtime12) = (library("libheddle_cudart.so"), library("libheddle_cudart12.so"));
         let of_driver = ["libcuda.so.1", "libcuda.so", "libgpuocelot.so"].map(|name| (name, driver()));
-        let all = [("libcudart.so.13", runtime), ("libcudart.so.12", runtime12)];
-        for (name, library) in of_driver.into_iter().chain(all) {
+        let (blas, blas12) = (library("libheddle_cublas.so"), library("libheddle_cublas12.so"));
+        let of_runtime = [("libcudart.so.13", runtime), ("libcudart.so.12", runtime12)];
+        let of_libraries =
+            [("libcublas.so.13", blas.clone()), ("libcublas.so.12", blas12), ("libcublas.so", blas)];
+        for (name, library) in of_driver.into_iter().chain(of_runtime).chain(of_libraries) {
             std::os::unix::fs::symlink(library, folder.join(name)).expect("the target folder can be written");
         }
         folder

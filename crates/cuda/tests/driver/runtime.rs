@@ -6,10 +6,16 @@ use std::process::Command;
 
 /// Compiles a program of `tests/cuda`, with PTX in it that is packed in this way.
 fn compile(name: &str, mode: &str) -> PathBuf {
+    compile_with(name, mode, &[])
+}
+
+/// Compiles such a program with further libraries.
+fn compile_with(name: &str, mode: &str, libraries: &[&str]) -> PathBuf {
     let (toolkit, program) = (toolkit(), scratch().join(format!("{name}-{mode}")));
     let mut compile = Command::new(toolkit.join("bin/nvcc"));
     compile.args(["-std=c++17", "-O1", "-arch=compute_75", "-cudart=shared"]);
     compile.arg(format!("--compress-mode={mode}")).arg("-o").arg(&program).arg(source(&format!("{name}.cu")));
+    compile.arg("-L").arg(folder()).args(libraries);
     do_or_say(&mut compile, "the program does not compile");
     program
 }
@@ -17,6 +23,14 @@ fn compile(name: &str, mode: &str) -> PathBuf {
 #[test]
 fn a_program_in_cuda_cpp_works() {
     passes(&compile("runtime_api", "default"), &[], &[]);
+}
+
+#[test]
+fn cublas_gives_what_plain_loops_give() {
+    let program = compile_with("blas", "default", &["-lcublas"]);
+    for cpu in ["sse4.2", "avx2", "avx512"] {
+        passes(&program, &[], &[("HEDDLE_CPU", cpu), ("HEDDLE_THREADS", "2")]);
+    }
 }
 
 #[test]

@@ -75,6 +75,10 @@ const RULES: &[Rule] = &[
     ),
     rule("cudart", "heddle-cudart", &[]),
     rule("cudart12", "heddle-cudart12", &[]),
+    rule("blas", "heddle-blas", &[]),
+    rule("hostcall", "heddle-hostcall", &[]),
+    rule("cublas", "heddle-cublas", &["heddle-blas", "heddle-hostcall"]),
+    rule("cublas12", "heddle-cublas12", &["heddle-blas", "heddle-hostcall"]),
     rule(
         "cuda",
         "heddle-cuda",
@@ -87,6 +91,8 @@ const RULES: &[Rule] = &[
             "heddle-runtime",
             "heddle-cudart",
             "heddle-cudart12",
+            "heddle-cublas",
+            "heddle-cublas12",
         ],
     ),
     rule(
@@ -402,7 +408,8 @@ fn two_types_of_one_name_are_noticed() {
 
 /// The crates that call what is not Rust, or are called by it.
 const UNSAFE: &[&str] = &[
-    "bundle", "capi", "cuda", "cudart", "cudart12", "library", "llvm", "opencl", "plugin", "runtime", "units",
+    "blas", "bundle", "capi", "cublas", "cublas12", "cuda", "cudart", "cudart12", "hostcall", "library",
+    "llvm", "opencl", "plugin", "runtime", "units",
 ];
 
 #[test]
