@@ -21,7 +21,7 @@ const RIGHT_BYTES: usize = 4 << 20;
 /// Multiplications below which nothing is packed.
 const SMALL: usize = 512;
 /// Multiplications that are worth another thread.
-const THREAD_WORK: usize = 4 << 20;
+pub(crate) const THREAD_WORK: usize = 4 << 20;
 
 /// Returns the number of threads that large products use: `HEDDLE_THREADS`, or as many as the machine runs at once.
 pub fn thread_count() -> usize {

@@ -31,7 +31,6 @@ macro_rules! real_kernel {
         /// As for [`ProductKernel::run`]; the machine has the instructions.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
-        #[allow(clippy::needless_range_loop)]
         unsafe fn $name(depth: usize, left: *const $real, right: *const $real, tile: *mut $real) {
             use std::arch::x86_64::*;
             let (mut left, mut right) = (left, right);
@@ -71,7 +70,6 @@ macro_rules! complex_kernel {
         /// As for [`ProductKernel::run`]; the machine has the instructions.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
-        #[allow(clippy::needless_range_loop)]
         unsafe fn $name(depth: usize, left: *const $real, right: *const $real, tile: *mut $real) {
             use std::arch::x86_64::*;
             let (mut left, mut right) = (left, right);

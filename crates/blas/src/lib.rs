@@ -7,13 +7,21 @@
 //! structure, and symmetric updates are one general product that writes a triangle. Packed and banded matrices are one list of
 //! columns. So there is one implementation of each routine instead of one per storage.
 #![deny(unsafe_op_in_unsafe_fn)]
+// Indices name rows and columns of several arrays at once.
+#![allow(clippy::needless_range_loop)]
 
 pub mod number;
 pub mod vectors;
 pub mod level1;
+pub mod columns;
+pub mod level2;
 pub mod view;
 pub mod kernel;
 pub mod gemm;
+pub mod level3;
+pub mod batch;
+pub mod factor;
+pub mod convert;
 
 pub use number::{Complex, Number, Real};
 

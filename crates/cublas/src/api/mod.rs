@@ -1,5 +1,20 @@
 //! The C interface: one function for each entry of the library.
 
+/// Defines an entry that calls a function with integers (`Int`) of one size.
+macro_rules! sized_entry {
+    ($function:expr, $entry:expr, $int:ty, ($($argument:ident: $kind:ty),* $(,)?)) => {
+        const _: () = {
+            type Int = $int;
+            #[unsafe(export_name = concat!("cublas", $entry))]
+            #[allow(clippy::too_many_arguments)]
+            unsafe extern "C" fn entry($($argument: $kind),*) -> $crate::status::Status {
+                // SAFETY: the caller's promise.
+                $crate::context::answer(move || unsafe { $function($($argument),*) })
+            }
+        };
+    };
+}
+
 /// Defines routines, each with its entries: for each kind of numbers, and for integers (`Int`) of 32 and 64 bits.
 macro_rules! routines {
     ($(fn $name:ident [$($entry:literal: $type:ty),* $(,)?] $arguments:tt $body:block)*) => {$(
@@ -7,8 +22,8 @@ macro_rules! routines {
         $(
             const _: () = {
                 type T = $type;
-                routines! { @entry $name, $entry, i32, $arguments }
-                routines! { @entry $name, concat!($entry, "_64"), i64, $arguments }
+                sized_entry! { $name::<T, Int>, $entry, i32, $arguments }
+                sized_entry! { $name::<T, Int>, concat!($entry, "_64"), i64, $arguments }
             };
         )*
     )*};
@@ -18,26 +33,48 @@ macro_rules! routines {
         unsafe fn $name<T: heddle_blas::Number, Int: $crate::arguments::Index>(
             $($argument: $kind),*
         ) -> $crate::status::CublasResult<()> {
-            // SAFETY: the caller's promise: pointers lead to what the interface says.
+            // SAFETY: the caller's promise.
             unsafe { $body }
         }
     };
-    (@entry $name:ident, $entry:expr, $int:ty, ($($argument:ident: $kind:ty),* $(,)?)) => {
-        const _: () = {
-            type Int = $int;
-            #[unsafe(export_name = concat!("cublas", $entry))]
-            #[allow(clippy::too_many_arguments)]
-            unsafe extern "C" fn entry($($argument: $kind),*) -> $crate::status::Status {
-                // SAFETY: the caller's promise.
-                $crate::context::answer(move || unsafe { $name::<T, Int>($($argument),*) })
-            }
-        };
+}
+
+/// Defines entries that take no kind of numbers: with one form, or after `both` with integers (`Int`) of 32 and 64 bits.
+macro_rules! entries {
+    ($(fn $name:ident($($argument:ident: $kind:ty),* $(,)?) $body:block)*) => {$(
+        #[doc = concat!("`", stringify!($name), "` of the library.")]
+        ///
+        /// # Safety
+        /// Pointers are null or valid as the interface requires.
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments, unused_unsafe)]
+        pub unsafe extern "C" fn $name($($argument: $kind),*) -> $crate::status::Status {
+            // SAFETY: the caller's promise.
+            $crate::context::answer(move || unsafe { $body })
+        }
+    )*};
+    (both $(fn $name:ident[$entry:literal] $arguments:tt $body:block)*) => {$(
+        entries! { @generic $name $arguments $body }
+        sized_entry! { $name::<Int>, $entry, i32, $arguments }
+        sized_entry! { $name::<Int>, concat!($entry, "_64"), i64, $arguments }
+    )*};
+    (@generic $name:ident ($($argument:ident: $kind:ty),* $(,)?) $body:block) => {
+        // SAFETY: pointers are null or valid as the interface requires.
+        #[allow(clippy::too_many_arguments)]
+        unsafe fn $name<Int: $crate::arguments::Index>($($argument: $kind),*) -> $crate::status::CublasResult<()> {
+            // SAFETY: the caller's promise.
+            unsafe { $body }
+        }
     };
 }
 
-pub mod level1;
-pub mod level3;
 pub mod helper;
+pub mod level1;
+pub mod level2;
+pub mod level3;
+pub mod batched;
+pub mod mixed;
+pub mod refused;
 
 /// Real type of a kind of numbers.
 pub(crate) type Re<T> = <T as heddle_blas::Number>::Real;

@@ -1,6 +1,6 @@
 //! Exported symbols.
 
-use crate::place::driver;
+use crate::place::{driver, folder};
 use heddle_cuda::api::lookup::ENTRIES;
 use heddle_cuda::api::refused::REFUSED;
 use std::collections::BTreeSet;
@@ -31,4 +31,22 @@ fn every_entry_of_the_interface_is_there() {
         exported.iter().filter(|name| name.starts_with("cu") && !entries.contains(*name)).collect();
     assert!(unknown.is_empty(), "entries that cuda.h does not have: {unknown:?}");
     assert!(REFUSED.iter().all(|name| entries.contains(name)));
+}
+
+/// Entries of `cublas_api.h`, of CUDA 12 and 13.
+const CUBLAS: &str = include_str!("../../../cublas/entries.txt");
+
+#[test]
+fn every_entry_of_cublas_is_there_in_its_version() {
+    for name in ["libcublas.so.12", "libcublas.so.13"] {
+        let output = Command::new("nm").args(["-D", "--defined-only"]).arg(folder().join(name)).output();
+        let text = String::from_utf8_lossy(&output.expect("binutils are there").stdout).into_owned();
+        let exported: BTreeSet<&str> =
+            text.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
+        assert!(CUBLAS.lines().count() > 500);
+        for entry in CUBLAS.lines() {
+            let symbol = format!("{entry}@@{name}");
+            assert!(exported.contains(&*symbol), "{symbol} is not exported");
+        }
+    }
 }
