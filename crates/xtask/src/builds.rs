@@ -21,7 +21,7 @@ pub(crate) fn link(to: impl AsRef<Path>, path: &Path) -> XtaskResult {
 
 /// Names below `cuda/` of the built CUDA libraries: of the driver as applications look for it, and of CUDA's runtime and libraries for
 /// programs of each version; those without a version are for linkers.
-const CUDA_NAMES: [(&str, &str); 8] = [
+const CUDA_NAMES: [(&str, &str); 10] = [
     ("libcuda.so.1", "../libheddle_cuda.so"),
     ("libcuda.so", "libcuda.so.1"),
     ("libgpuocelot.so", "libcuda.so.1"),
@@ -30,6 +30,8 @@ const CUDA_NAMES: [(&str, &str); 8] = [
     ("libcublas.so.13", "../libheddle_cublas.so"),
     ("libcublas.so.12", "../libheddle_cublas12.so"),
     ("libcublas.so", "libcublas.so.13"),
+    ("libcurand.so.10", "../libheddle_curand.so"),
+    ("libcurand.so", "libcurand.so.10"),
 ];
 
 /// Links the CUDA driver under the names that applications look for, next to a stand-in for the assembler.
@@ -57,7 +59,7 @@ pub(crate) fn build() -> XtaskResult {
 }
 
 /// Packages of what is installed.
-const INSTALLED: [&str; 9] = [
+const INSTALLED: [&str; 10] = [
     "heddle-cli",
     "heddle-opencl",
     "heddle-capi",
@@ -66,6 +68,7 @@ const INSTALLED: [&str; 9] = [
     "heddle-cudart12",
     "heddle-cublas",
     "heddle-cublas12",
+    "heddle-curand",
     "heddle-plugin",
 ];
 

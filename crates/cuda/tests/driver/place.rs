@@ -41,7 +41,9 @@ pub(crate) fn folder() -> &'static Path {
         let of_runtime = [("libcudart.so.13", runtime), ("libcudart.so.12", runtime12)];
         let of_libraries =
             [("libcublas.so.13", blas.clone()), ("libcublas.so.12", blas12), ("libcublas.so", blas)];
-        for (name, library) in of_driver.into_iter().chain(of_runtime).chain(of_libraries) {
+        let random = library("libheddle_curand.so");
+        let of_random = [("libcurand.so.10", random.clone()), ("libcurand.so", random)];
+        for (name, library) in of_driver.into_iter().chain(of_runtime).chain(of_libraries).chain(of_random) {
             std::os::unix::fs::symlink(library, folder.join(name)).expect("the target folder can be written");
         }
         folder

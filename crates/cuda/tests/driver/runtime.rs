@@ -34,6 +34,11 @@ fn cublas_gives_what_plain_loops_give() {
 }
 
 #[test]
+fn curand_gives_what_kernels_compute() {
+    passes(&compile_with("random", "default", &["-lcurand"]), &[], &[]);
+}
+
+#[test]
 fn kernels_of_small_programs_are_compiled_when_there_is_a_context() {
     let cache = scratch().join("cache-of-a-context");
     let _ = std::fs::remove_dir_all(&cache);

@@ -79,6 +79,7 @@ const RULES: &[Rule] = &[
     rule("hostcall", "heddle-hostcall", &[]),
     rule("cublas", "heddle-cublas", &["heddle-blas", "heddle-hostcall"]),
     rule("cublas12", "heddle-cublas12", &["heddle-blas", "heddle-hostcall"]),
+    rule("curand", "heddle-curand", &["heddle-hostcall"]),
     rule(
         "cuda",
         "heddle-cuda",
@@ -93,6 +94,7 @@ const RULES: &[Rule] = &[
             "heddle-cudart12",
             "heddle-cublas",
             "heddle-cublas12",
+            "heddle-curand",
         ],
     ),
     rule(
@@ -408,8 +410,8 @@ fn two_types_of_one_name_are_noticed() {
 
 /// The crates that call what is not Rust, or are called by it.
 const UNSAFE: &[&str] = &[
-    "blas", "bundle", "capi", "cublas", "cublas12", "cuda", "cudart", "cudart12", "hostcall", "library",
-    "llvm", "opencl", "plugin", "runtime", "units",
+    "blas", "bundle", "capi", "cublas", "cublas12", "cuda", "curand", "cudart", "cudart12", "hostcall",
+    "library", "llvm", "opencl", "plugin", "runtime", "units",
 ];
 
 #[test]
