@@ -51,7 +51,7 @@ impl InstallFolders {
 }
 
 /// Built files: mode, name below target/release, and name below the prefix.
-const BUILT: [(u32, &str, &str); 7] = [
+const BUILT: [(u32, &str, &str); 10] = [
     (0o755, "heddle", "bin/heddle"),
     (0o755, "libheddle_opencl.so", "lib/libheddle_opencl.so"),
     (0o755, "libheddle_capi.so", "lib/libheddle.so"),
@@ -59,6 +59,9 @@ const BUILT: [(u32, &str, &str); 7] = [
     (0o755, "libheddle_cuda.so", "lib/heddle/cuda/libcuda.so.1"),
     (0o755, "libheddle_cudart.so", "lib/heddle/cuda/libcudart.so.13"),
     (0o755, "libheddle_cudart12.so", "lib/heddle/cuda/libcudart.so.12"),
+    (0o755, "libheddle_cublas.so", "lib/heddle/cuda/libcublas.so.13"),
+    (0o755, "libheddle_cublas12.so", "lib/heddle/cuda/libcublas.so.12"),
+    (0o755, "libheddle_curand.so", "lib/heddle/cuda/libcurand.so.10"),
 ];
 
 /// Files of the repository.

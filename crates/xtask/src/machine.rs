@@ -70,7 +70,7 @@ impl MachineKind {
         if is_built() {
             return Ok(());
         }
-        let packages = ["heddle-bundle", "heddle-cudart", "heddle-cudart12"];
+        let packages = crate::tree::PACKAGES;
         let mut build = cargo("build");
         build.args(["--profile", "dist", "--features", "heddle-bundle/static"]);
         for package in packages {

@@ -80,7 +80,7 @@ const LINKED: [&str; 5] = ["llvm-22-dev", "libclang-22-dev", "zlib1g-dev", "libz
 
 /// Returns the components of the library in CycloneDX's format: crates, and what is linked from Debian.
 fn components() -> XtaskResult<String> {
-    let packages = ["heddle-bundle", "heddle-cudart", "heddle-cudart12"];
+    let packages = crate::tree::PACKAGES;
     let mut cargo =
         program("cargo", ["tree", "--edges", "normal", "--prefix", "none", "--format", "{p}|{l}"]);
     packages.iter().for_each(|package| _ = cargo.args(["--package", package]));

@@ -147,6 +147,18 @@ pub(crate) fn cuda_python() -> XtaskResult<PathBuf> {
     Ok(folder.join("bin/python"))
 }
 
+/// Returns the headers of cuBLAS and cuRAND. Wheels have them next to libraries of 700 MB, which are removed.
+pub(crate) fn cuda_library_headers() -> XtaskResult<PathBuf> {
+    let folder = tool_folder("cuda-libraries");
+    cuda_environment(&folder, "tests/cuda/libraries.txt")?;
+    let packages = site_packages(&folder)?.join("nvidia/cu13");
+    let libraries = packages.join("lib");
+    if libraries.exists() {
+        at(&libraries, fs::remove_dir_all(&libraries))?;
+    }
+    Ok(packages.join("include"))
+}
+
 /// Returns NVIDIA's compiler with headers and libraries. Wheels do not let programs be started, and have libraries by their versions only.
 pub(crate) fn cuda_toolkit() -> XtaskResult<PathBuf> {
     let folder = tool_folder("cuda-nvcc");

@@ -2,7 +2,7 @@
 //!
 //!     bin/heddle                       a program of a few lines over libheddle.so
 //!     lib/libheddle.so                 drivers, C interface and command, with LLVM and clang
-//!     lib/heddle/cuda/libcuda.so.1     a name for libheddle.so, and CUDA's runtime libraries, the stand-in for ptxas
+//!     lib/heddle/cuda/libcuda.so.1     a name for libheddle.so, and CUDA's other libraries, the stand-in for ptxas
 //!     lib/heddle/opencl/libOpenCL.so.1 another name for it, where there is no loader
 //!     lib/pkgconfig/heddle.pc          relative to its own place
 //!     include/                         headers of the C interface
@@ -46,12 +46,32 @@ const NAMES: [(&str, &str); 4] = [
     ("opencl/libOpenCL.so", "libOpenCL.so.1"),
 ];
 
+/// Packages that are built for the tree.
+pub(crate) const PACKAGES: [&str; 6] = [
+    "heddle-bundle",
+    "heddle-cudart",
+    "heddle-cudart12",
+    "heddle-cublas",
+    "heddle-cublas12",
+    "heddle-curand",
+];
+
+/// Libraries of CUDA over the driver, as they are built and as programs ask for them.
+const CUDA_LIBRARIES: [(&str, &str); 5] = [
+    ("libheddle_cudart.so", "libcudart.so.13"),
+    ("libheddle_cudart12.so", "libcudart.so.12"),
+    ("libheddle_cublas.so", "libcublas.so.13"),
+    ("libheddle_cublas12.so", "libcublas.so.12"),
+    ("libheddle_curand.so", "libcurand.so.10"),
+];
+
 /// Writes the tree below a folder.
 pub(crate) fn write_tree(kind: MachineKind, folder: &Path) -> XtaskResult {
     let (lib, cuda) = (folder.join("lib"), folder.join("lib/heddle/cuda"));
     copy(&kind.built().join("libheddle_bundle.so"), &lib.join("libheddle.so"))?;
-    copy(&kind.built().join("libheddle_cudart.so"), &cuda.join("libcudart.so.13"))?;
-    copy(&kind.built().join("libheddle_cudart12.so"), &cuda.join("libcudart.so.12"))?;
+    for (built, name) in CUDA_LIBRARIES {
+        copy(&kind.built().join(built), &cuda.join(name))?;
+    }
     copy(&root().join("crates/cuda/ptxas"), &cuda.join("ptxas"))?;
     for header in ["heddle.h", "heddle/compiler.h", "heddle/program.h"] {
         copy(&root().join("include").join(header), &folder.join("include").join(header))?;
@@ -75,10 +95,11 @@ pub(crate) fn write_tree(kind: MachineKind, folder: &Path) -> XtaskResult {
         at(&path, fs::create_dir_all(path.parent().expect("it is in a folder")))?;
         cc(&["-shared", &format!("-Wl,-soname,{soname}"), &empty], "$ORIGIN/../..", &path)?;
     }
-    for library in
-        [lib.join("libheddle.so"), cuda.join("libcuda.so.1"), cuda.join("libcudart.so.13"), command]
-    {
+    for library in [lib.join("libheddle.so"), cuda.join("libcuda.so.1"), command] {
         check_needs(kind, &library)?;
+    }
+    for (_, name) in CUDA_LIBRARIES {
+        check_needs(kind, &cuda.join(name))?;
     }
     write(&folder.join("share/doc/heddle/copyright"), third_party()?)
 }

@@ -2,7 +2,7 @@
 
 use crate::builds::{build_installed, link_cuda};
 use crate::run::{XtaskError, XtaskResult, at, in_front, pass, program, release, target};
-use crate::tools::{cuda_python, cuda_toolkit, intel_libraries};
+use crate::tools::{cuda_library_headers, cuda_python, cuda_toolkit, intel_libraries};
 use clap::{Args, Subcommand};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -123,6 +123,9 @@ pub(crate) struct CollectionArguments {
     /// Programs to leave out before the first
     #[arg(long, value_name = "N")]
     skip: Option<u32>,
+    /// Bring the headers of cuBLAS and cuRAND from PyPI (520 MB to download), and build programs that need those
+    #[arg(long)]
+    libraries: bool,
 }
 
 fn folder(name: &str) -> PathBuf {
@@ -166,6 +169,9 @@ fn try_collection(name: &str, arguments: &CollectionArguments, caller: &Path) ->
     let toolkit = cuda_toolkit()?;
     let mut script = program("python3", ["tests/cuda/try/run_collection.py", name]);
     script.arg(collection).arg(toolkit).arg(cuda_folder()?).arg(folder(name));
+    if arguments.libraries {
+        script.arg("--headers").arg(cuda_library_headers()?);
+    }
     script.args(arguments.skip.into_iter().flat_map(|number| ["--skip".into(), number.to_string()]));
     pass(script.args(arguments.only.words()).args(arguments.share.words()))
 }

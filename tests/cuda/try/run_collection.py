@@ -1,10 +1,12 @@
 """Programs of a collection that the user has, built by NVIDIA's compiler and run on the CUDA driver.
 
-usage: run_collection.py hecbench|cuda-samples DIRECTORY TOOLKIT DRIVER-FOLDER OUTPUT [--only WORD] [--every N] [--skip N] [--seconds N]
+usage: run_collection.py hecbench|cuda-samples DIRECTORY TOOLKIT DRIVER-FOLDER OUTPUT [--headers DIRECTORY] [--only WORD] [--every N]
+                         [--skip N] [--seconds N]
 
 The collection is only read: each program is built in a copy of its folder below OUTPUT, and its output stays there. HeCBench's programs
 are built by their Makefiles and run with the arguments of `make run`, but with two repetitions where the usage names them. Those of
-cuda-samples are built from the sources that CMakeLists.txt lists. The outcome is one of
+cuda-samples are built from the sources that CMakeLists.txt lists. With --headers, programs that need cuBLAS or cuRAND are built, too. The
+outcome is one of
 
     not built   the reason is the compiler's first error, or the library that is missing
     passed      the program says so itself
@@ -51,7 +53,7 @@ for word in words:
         skip = True
     elif not word.startswith(("-gencode=", "--generate-code=", "-arch=", "--gpu-architecture=", "-code=", "--threads")):
         kept.append(word)
-os.execv({nvcc!r}, [{nvcc!r}, "-arch=compute_89", "-cudart=shared", "-Wno-deprecated-gpu-targets", *kept, "-L" + {libraries!r}, "-L" + {driver!r}])
+os.execv({nvcc!r}, [{nvcc!r}, "-arch=compute_89", "-cudart=shared", "-Wno-deprecated-gpu-targets", *kept, *{headers!r}, "-L" + {libraries!r}, "-L" + {driver!r}])
 """
 
 
@@ -70,7 +72,9 @@ class Machine:
         tools = given.output / "bin"
         tools.mkdir(parents=True, exist_ok=True)
         compiler = tools / "nvcc"
-        compiler.write_text(COMPILER.format(nvcc=str(given.toolkit / "bin/nvcc"), libraries=str(given.toolkit / "lib"), driver=str(given.driver)))
+        # Those of the compiler come first: headers of all packages lie in one folder.
+        headers = ["-I" + str(given.toolkit / "include"), "-I" + str(given.headers)] if given.headers else []
+        compiler.write_text(COMPILER.format(nvcc=str(given.toolkit / "bin/nvcc"), headers=headers, libraries=str(given.toolkit / "lib"), driver=str(given.driver)))
         compiler.chmod(0o755)
         libraries = f"{given.driver}:{given.toolkit / 'lib'}"
         self.variables = {
@@ -227,9 +231,11 @@ class CudaSamples:
     """NVIDIA's samples: a folder with CMakeLists.txt each."""
 
     LIBRARIES = {"CUDA::cuda_driver": "-lcuda", "CUDA::cudart": "", "CUDA::nvrtc": "-lnvrtc"}
+    WITH_HEADERS = {"CUDA::cublas": "-lcublas", "CUDA::curand": "-lcurand"}
 
-    def __init__(self, source):
-        self.source = source
+    def __init__(self, given):
+        self.source = given.source
+        self.libraries = {**self.LIBRARIES, **(self.WITH_HEADERS if given.headers else {})}
 
     def lists(self):
         """Returns the lists that make a program."""
@@ -250,7 +256,7 @@ class CudaSamples:
             shutil.copytree(here / "data", here, dirs_exist_ok=True)
         executable = re.search(r"add_executable\(\s*(\S+)([^)]*)\)", text)
         libraries = set(re.findall(r"CUDA::\w+", text))
-        others = libraries - set(self.LIBRARIES)
+        others = libraries - set(self.libraries)
         for package in ["OpenGL", "GLUT", "Vulkan", "MPI", "EGL", "FreeImage", "OpenMP"]:
             if package != "OpenMP" and re.search(rf"find_package\({package}", text):
                 others.add(package)
@@ -267,7 +273,7 @@ class CudaSamples:
         sources = [source.replace("${CMAKE_CURRENT_SOURCE_DIR}/", "").replace("../../../Common", str(common)) for source in sources]
         options = ["-rdc=true"] if re.search(r"CUDA_SEPARABLE_COMPILATION ON", text) else []
         options += ["-Xcompiler", "-fopenmp"] if "OpenMP" in text else []
-        options += [self.LIBRARIES[library] for library in sorted(libraries) if self.LIBRARIES[library]]
+        options += [self.libraries[library] for library in sorted(libraries) if self.libraries[library]]
         reason = machine.build([*base, "-o", name, *sources, *options], here)
         if reason:
             return Outcome("not built", reason)
@@ -280,6 +286,7 @@ def main():
     parser.add_argument("kind", choices=["hecbench", "cuda-samples"])
     for name in ["source", "toolkit", "driver", "output"]:
         parser.add_argument(name, type=Path)
+    parser.add_argument("--headers", type=Path)
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--skip", type=int, default=0)
@@ -288,7 +295,8 @@ def main():
     given.output.mkdir(parents=True, exist_ok=True)
     for name in ["source", "toolkit", "driver", "output"]:
         setattr(given, name, getattr(given, name).absolute())
-    collection = (HeCBench if given.kind == "hecbench" else CudaSamples)(given.source)
+    given.headers = given.headers and given.headers.absolute()
+    collection = HeCBench(given.source) if given.kind == "hecbench" else CudaSamples(given)
     names = [name for name in collection.names() if not given.only or any(word in name for word in given.only)]
     if not names:
         sys.exit(f"no program of {given.kind} in {given.source}")
