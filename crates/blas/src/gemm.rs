@@ -18,6 +18,8 @@ const BLOCK_BYTES: usize = 512 << 10;
 const DEPTH: usize = 320;
 /// Bytes of the packed right operand.
 const RIGHT_BYTES: usize = 4 << 20;
+/// Rows and columns that are transposed at once.
+const BLOCK: usize = 8;
 /// Multiplications below which nothing is packed.
 const SMALL: usize = 512;
 /// Multiplications that are worth another thread.
@@ -151,7 +153,7 @@ impl<T: Number> Product<T> {
             // SAFETY: the caller's promise.
             return unsafe { self.compute_plainly(rows, columns) };
         }
-        let kernel = T::product_kernel();
+        let kernel = T::product_kernel(rows.len(), columns.len());
         let parts = if T::IS_COMPLEX { 2 } else { 1 };
         let bytes = size_of::<T>() * DEPTH;
         let block_rows = (BLOCK_BYTES / bytes / kernel.rows).max(1) * kernel.rows;
@@ -375,11 +377,30 @@ vectorized! {
                         copy_numbers(from, into.add(step * panel), count);
                     }
                 } else if is_plain {
-                    // Columns of a few rows at a time, so that reads follow each other where the matrix is transposed.
-                    for row in 0..count {
-                        let from = matrix.at(first + row, columns.start).cast::<T::Real>();
+                    let from = |row: usize| matrix.at(first + row, columns.start).cast::<T::Real>();
+                    let (mut row, blocks) = (0, if matrix.column == 1 { depth / BLOCK } else { 0 });
+                    while row + BLOCK <= count {
+                        for block in 0..blocks {
+                            let from = (0..BLOCK).map(|next| from(row + next).add(block * BLOCK));
+                            let mut rows = [[T::Real::ZERO; BLOCK]; BLOCK];
+                            for (row, from) in rows.iter_mut().zip(from) {
+                                *row = from.cast::<[T::Real; BLOCK]>().read();
+                            }
+                            for step in 0..BLOCK {
+                                let column: [T::Real; BLOCK] = std::array::from_fn(|next| rows[next][step]);
+                                into.add((block * BLOCK + step) * panel + row).cast::<[T::Real; BLOCK]>().write(column);
+                            }
+                        }
+                        for next in row..row + BLOCK {
+                            for step in blocks * BLOCK..depth {
+                                *into.add(step * panel + next) = *from(next).wrapping_offset(step as isize * matrix.column);
+                            }
+                        }
+                        row += BLOCK;
+                    }
+                    for row in row..count {
                         for step in 0..depth {
-                            *into.add(step * panel + row) = *from.wrapping_offset(step as isize * matrix.column);
+                            *into.add(step * panel + row) = *from(row).wrapping_offset(step as isize * matrix.column);
                         }
                     }
                 } else if matrix.structure == Structure::General {
@@ -416,6 +437,7 @@ unsafe fn copy_numbers<R: Copy>(from: *const R, to: *mut R, count: usize) {
     // SAFETY: the caller's promise.
     unsafe {
         match count {
+            32 => to.cast::<[R; 32]>().write(from.cast::<[R; 32]>().read()),
             48 => to.cast::<[R; 48]>().write(from.cast::<[R; 48]>().read()),
             24 => to.cast::<[R; 24]>().write(from.cast::<[R; 24]>().read()),
             16 => to.cast::<[R; 16]>().write(from.cast::<[R; 16]>().read()),

@@ -108,6 +108,8 @@ macro_rules! complex_kernel {
     };
 }
 
+real_kernel! { f32_avx512_wide: f32, "avx512f", 16, 2 x 12, _mm512_setzero_ps, _mm512_set1_ps, _mm512_loadu_ps, _mm512_fmadd_ps, _mm512_storeu_ps }
+real_kernel! { f64_avx512_wide: f64, "avx512f", 8, 2 x 12, _mm512_setzero_pd, _mm512_set1_pd, _mm512_loadu_pd, _mm512_fmadd_pd, _mm512_storeu_pd }
 real_kernel! { f32_avx512: f32, "avx512f", 16, 3 x 8, _mm512_setzero_ps, _mm512_set1_ps, _mm512_loadu_ps, _mm512_fmadd_ps, _mm512_storeu_ps }
 real_kernel! { f64_avx512: f64, "avx512f", 8, 3 x 8, _mm512_setzero_pd, _mm512_set1_pd, _mm512_loadu_pd, _mm512_fmadd_pd, _mm512_storeu_pd }
 real_kernel! { f32_avx2: f32, "avx2,fma", 8, 2 x 6, _mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps, _mm256_fmadd_ps, _mm256_storeu_ps }
@@ -163,8 +165,20 @@ unsafe fn portable_complex<R: Real>(depth: usize, left: *const R, right: *const 
     unsafe { tile.cast::<[[[R; N]; 2]; N]>().write(sums) }
 }
 
+impl<R> ProductKernel<R> {
+    /// Returns the kernel whose tiles cover less beyond a result of `m` rows and `n` columns.
+    fn or(self, other: ProductKernel<R>, m: usize, n: usize) -> ProductKernel<R> {
+        let covered =
+            |kernel: &ProductKernel<R>| m.next_multiple_of(kernel.rows) * n.next_multiple_of(kernel.columns);
+        if covered(&other) < covered(&self) { other } else { self }
+    }
+}
+
 macro_rules! choose {
-    ($real:ty, $avx512:ident $rows512:literal x $columns512:literal, $avx2:ident $rows2:literal x $columns2:literal, $portable:ident $size:ident) => {
+    (
+        $real:ty, $avx512:ident $rows512:literal x $columns512:literal, $avx2:ident $rows2:literal x $columns2:literal,
+        $portable:ident $size:ident
+    ) => {
         match level() {
             #[cfg(target_arch = "x86_64")]
             VectorLevel::Avx512 => ProductKernel { rows: $rows512, columns: $columns512, run: $avx512 },
@@ -175,12 +189,14 @@ macro_rules! choose {
     };
 }
 
-pub(crate) fn f32() -> ProductKernel<f32> {
-    choose!(f32, f32_avx512 48 x 8, f32_avx2 16 x 6, portable PORTABLE)
+pub(crate) fn f32(m: usize, n: usize) -> ProductKernel<f32> {
+    let kernel = choose!(f32, f32_avx512 48 x 8, f32_avx2 16 x 6, portable PORTABLE);
+    kernel.or(choose!(f32, f32_avx512_wide 32 x 12, f32_avx2 16 x 6, portable PORTABLE), m, n)
 }
 
-pub(crate) fn f64() -> ProductKernel<f64> {
-    choose!(f64, f64_avx512 24 x 8, f64_avx2 8 x 6, portable PORTABLE)
+pub(crate) fn f64(m: usize, n: usize) -> ProductKernel<f64> {
+    let kernel = choose!(f64, f64_avx512 24 x 8, f64_avx2 8 x 6, portable PORTABLE);
+    kernel.or(choose!(f64, f64_avx512_wide 16 x 12, f64_avx2 8 x 6, portable PORTABLE), m, n)
 }
 
 /// Kernels for complex numbers.

@@ -233,23 +233,37 @@ vectorized! {
         let x = Strided::new(x, n, incx);
         // SAFETY: the caller's promise.
         unsafe {
-            let mut found = [(*x.at(0)).magnitude(); SUMS];
-            let mut i = 0;
-            while i + SUMS <= n {
-                for (lane, found) in found.iter_mut().enumerate() {
-                    let magnitude = (*x.at(i + lane)).magnitude();
-                    *found = if (magnitude < *found) == least && magnitude != *found { magnitude } else { *found };
-                }
-                i += SUMS;
-            }
-            let mut best = found[0];
-            let rest = (i..n).map(|i| (*x.at(i)).magnitude());
-            for magnitude in found.into_iter().chain(rest) {
-                if (magnitude < best) == least && magnitude != best {
-                    best = magnitude;
+            match (x.slice(), least) {
+                (Some(x), false) => extreme_of_slice::<T, false>(x),
+                (Some(x), true) => extreme_of_slice::<T, true>(x),
+                (None, _) => {
+                    let mut best = (*x.at(0)).magnitude();
+                    for i in 1..n {
+                        let magnitude = (*x.at(i)).magnitude();
+                        if if least { magnitude < best } else { magnitude > best } {
+                            best = magnitude;
+                        }
+                    }
+                    best
                 }
             }
-            best
+        }
+    }
+
+    /// Returns the position of the first element of a magnitude.
+    ///
+    /// # Safety
+    /// The vector is there.
+    unsafe fn find_magnitude<T: Number>(n: usize, x: *const T, incx: isize, wanted: T::Real) -> usize {
+        let x = Strided::new(x, n, incx);
+        let mut begin = 0;
+        // SAFETY: the caller's promise.
+        unsafe {
+            if let Some(x) = x.slice() {
+                let is_there = |chunk: &[T]| chunk.iter().fold(false, |found, x| found | (x.magnitude() == wanted));
+                begin = x.chunks_exact(SUMS).take_while(|chunk| !is_there(chunk)).count() * SUMS;
+            }
+            (begin..n).find(|i| (*x.at(*i)).magnitude() == wanted).unwrap_or(0)
         }
     }
 
@@ -286,6 +300,22 @@ vectorized! {
             unsafe { (*x, *y) = (h[0] * *x + h[2] * *y, h[1] * *x + h[3] * *y) };
         }
     }
+}
+
+/// Returns the largest or smallest magnitude of a slice.
+#[inline(always)]
+fn extreme_of_slice<T: Number, const LEAST: bool>(x: &[T]) -> T::Real {
+    let better = |a: T::Real, b: T::Real| if if LEAST { a < b } else { a > b } { a } else { b };
+    let mut found = [x[0].magnitude(); SUMS];
+    let chunks = x.chunks_exact(SUMS);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for (found, x) in found.iter_mut().zip(chunk) {
+            *found = better(x.magnitude(), *found);
+        }
+    }
+    let rest = rest.iter().map(|x| x.magnitude());
+    found.into_iter().chain(rest).fold(found[0], |best, magnitude| better(magnitude, best))
 }
 
 /// Returns the sum of products of slices.
@@ -354,8 +384,7 @@ pub unsafe fn find_extreme<T: Number>(n: usize, x: *const T, incx: isize, least:
     // SAFETY: the caller's promise.
     unsafe {
         let best = extreme(n, x, incx, least);
-        let x = Strided::new(x, n, incx);
-        (0..n).position(|i| (*x.at(i)).magnitude() == best).map_or(1, |i| i + 1)
+        find_magnitude(n, x, incx, best) + 1
     }
 }
 

@@ -5,6 +5,9 @@ use crate::level1::{Strided, dot_slices};
 use crate::vectors::vectorized;
 use crate::{Number, Transpose, Triangle};
 
+/// Sums of a column that are kept apart.
+const SUMS: usize = 16;
+
 vectorized! {
     /// `y += A · x`, for vectors whose elements follow each other.
     ///
@@ -40,7 +43,34 @@ vectorized! {
     /// # Safety
     /// The matrix is there.
     unsafe fn multiply_transposed<T: Number>(a: &Columns<T>, conj: bool, x: &[T], y: &mut [T]) {
-        for (j, y) in y.iter_mut().enumerate() {
+        let mut begin = 0;
+        if let ColumnLayout::General { .. } = a.layout {
+            // Four columns at a time read the vector once.
+            while begin + 4 <= a.count && !conj {
+                // SAFETY: the caller's promise.
+                let columns = unsafe { [0, 1, 2, 3].map(|next| &a.column(begin + next).elements()[..x.len()]) };
+                let [c0, c1, c2, c3] = columns;
+                let [mut s0, mut s1, mut s2, mut s3] = [[T::ZERO; SUMS]; 4];
+                let chunks = x.chunks_exact(SUMS);
+                let whole = x.len() - chunks.remainder().len();
+                let first = c0.chunks_exact(SUMS).zip(c1.chunks_exact(SUMS));
+                let second = c2.chunks_exact(SUMS).zip(c3.chunks_exact(SUMS));
+                for ((x, (c0, c1)), (c2, c3)) in chunks.zip(first).zip(second) {
+                    for lane in 0..SUMS {
+                        s0[lane] += c0[lane] * x[lane];
+                        s1[lane] += c1[lane] * x[lane];
+                        s2[lane] += c2[lane] * x[lane];
+                        s3[lane] += c3[lane] * x[lane];
+                    }
+                }
+                for ((sums, column), y) in [s0, s1, s2, s3].into_iter().zip(columns).zip(&mut y[begin..]) {
+                    let rest = column[whole..].iter().zip(&x[whole..]).fold(T::ZERO, |sum, (a, x)| sum + *a * *x);
+                    *y += sums.into_iter().fold(rest, |sum, part| sum + part);
+                }
+                begin += 4;
+            }
+        }
+        for (j, y) in y.iter_mut().enumerate().skip(begin) {
             let column = a.column(j);
             // SAFETY: the caller's promise.
             let elements = unsafe { column.elements() };

@@ -61,8 +61,8 @@ pub trait Number:
     /// Returns the absolute value, without overflow of intermediate results.
     fn modulus(self) -> Self::Real;
 
-    /// Returns the innermost loop of products, for the machine's registers.
-    fn product_kernel() -> ProductKernel<Self::Real>;
+    /// Returns the innermost loop of products, for the machine's registers and the size of the result.
+    fn product_kernel(m: usize, n: usize) -> ProductKernel<Self::Real>;
 }
 
 /// Real number.
@@ -107,8 +107,8 @@ macro_rules! real {
             fn modulus(self) -> $type {
                 self.abs()
             }
-            fn product_kernel() -> ProductKernel<$type> {
-                kernel::$type()
+            fn product_kernel(m: usize, n: usize) -> ProductKernel<$type> {
+                kernel::$type(m, n)
             }
         }
 
@@ -238,7 +238,7 @@ impl<R: Real> Number for Complex<R> {
     fn modulus(self) -> R {
         R::from_f64(self.re.to_f64().hypot(self.im.to_f64()))
     }
-    fn product_kernel() -> ProductKernel<R> {
+    fn product_kernel(_m: usize, _n: usize) -> ProductKernel<R> {
         R::complex_product_kernel()
     }
 }
