@@ -21,11 +21,16 @@ pub unsafe fn for_each(count: usize, work: usize, of: impl Fn(usize)) {
     }
     std::thread::scope(|scope| {
         for thread in 1..threads {
-            let of = Shared(&of);
-            scope.spawn(move || {
-                let Shared(of) = { of };
-                (count * thread / threads..count * (thread + 1) / threads).for_each(of);
+            let items = count * thread / threads..count * (thread + 1) / threads;
+            let (shared, own) = (Shared(&of), items.clone());
+            let started = std::thread::Builder::new().spawn_scoped(scope, move || {
+                let Shared(of) = { shared };
+                items.for_each(of);
             });
+            // Without another thread, this one does the work.
+            if started.is_err() {
+                own.for_each(&of);
+            }
         }
         (0..count / threads).for_each(&of);
     });

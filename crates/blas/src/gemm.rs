@@ -99,7 +99,12 @@ impl<T: Number> Product<T> {
                 let mut parts = self.parts(threads);
                 let own = parts.pop();
                 for (rows, columns) in parts {
-                    scope.spawn(move || self.compute(rows, columns));
+                    let (own_rows, own_columns) = (rows.clone(), columns.clone());
+                    let thread = std::thread::Builder::new();
+                    // Without another thread, this one computes the block.
+                    if thread.spawn_scoped(scope, move || self.compute(rows, columns)).is_err() {
+                        self.compute(own_rows, own_columns);
+                    }
                 }
                 if let Some((rows, columns)) = own {
                     self.compute(rows, columns);
@@ -216,6 +221,9 @@ impl<T: Number> Product<T> {
         (columns, right): (Range<usize>, *const T::Real),
     ) {
         let mut tile = Tile([T::Real::ZERO; TILE]);
+        // Sums that need no factor are stored as they are.
+        let is_plain = !T::IS_COMPLEX && self.alpha == T::ONE && beta == T::ZERO;
+        let is_stored = is_plain && self.c.row == 1 && self.c.column >= 0;
         let parts = if T::IS_COMPLEX { 2 } else { 1 };
         for j in columns.clone().step_by(kernel.columns) {
             let tile_columns = j..columns.end.min(j + kernel.columns);
@@ -228,8 +236,13 @@ impl<T: Number> Product<T> {
                 unsafe {
                     let left = left.add((i - rows.start) * k * parts);
                     let right = right.add((j - columns.start) * k * parts);
-                    (kernel.run)(k, left, right, tile.0.as_mut_ptr());
                     let c = self.c.from(i, j);
+                    let is_full = tile_rows.len() == kernel.rows && tile_columns.len() == kernel.columns;
+                    if is_stored && is_full && self.is_whole(&tile_rows, &tile_columns) {
+                        (kernel.run)(k, left, right, c.at(0, 0).cast::<T::Real>(), self.c.column as usize);
+                        continue;
+                    }
+                    (kernel.run)(k, left, right, tile.0.as_mut_ptr(), parts * kernel.rows);
                     if self.is_whole(&tile_rows, &tile_columns) {
                         add_tile(
                             &tile.0,

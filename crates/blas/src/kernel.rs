@@ -13,10 +13,10 @@ pub struct ProductKernel<R> {
     pub rows: usize,
     /// Columns of the tile.
     pub columns: usize,
-    /// Sets a tile to the sum of `depth` products: `run(depth, left, right, tile)`.
+    /// Sets a tile, whose columns are some numbers apart, to the sum of `depth` products: `run(depth, left, right, tile, distance)`.
     /// # Safety
     /// The panels and the tile are there.
-    pub run: unsafe fn(usize, *const R, *const R, *mut R),
+    pub run: unsafe fn(usize, *const R, *const R, *mut R, usize),
 }
 
 /// Real numbers of the largest tile.
@@ -31,7 +31,13 @@ macro_rules! real_kernel {
         /// As for [`ProductKernel::run`]; the machine has the instructions.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
-        unsafe fn $name(depth: usize, left: *const $real, right: *const $real, tile: *mut $real) {
+        unsafe fn $name(
+            depth: usize,
+            left: *const $real,
+            right: *const $real,
+            tile: *mut $real,
+            distance: usize,
+        ) {
             use std::arch::x86_64::*;
             let (mut left, mut right) = (left, right);
             let mut sums = [[$zero(); $vectors]; $columns];
@@ -53,7 +59,7 @@ macro_rules! real_kernel {
                 }
                 for j in 0..$columns {
                     for v in 0..$vectors {
-                        $store(tile.add((j * $vectors + v) * $lanes), sums[j][v]);
+                        $store(tile.add(j * distance + v * $lanes), sums[j][v]);
                     }
                 }
             }
@@ -70,7 +76,13 @@ macro_rules! complex_kernel {
         /// As for [`ProductKernel::run`]; the machine has the instructions.
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = $features)]
-        unsafe fn $name(depth: usize, left: *const $real, right: *const $real, tile: *mut $real) {
+        unsafe fn $name(
+            depth: usize,
+            left: *const $real,
+            right: *const $real,
+            tile: *mut $real,
+            distance: usize,
+        ) {
             use std::arch::x86_64::*;
             let (mut left, mut right) = (left, right);
             let (mut re, mut im) = ([[$zero(); $vectors]; $columns], [[$zero(); $vectors]; $columns]);
@@ -99,8 +111,8 @@ macro_rules! complex_kernel {
                 }
                 for j in 0..$columns {
                     for v in 0..$vectors {
-                        $store(tile.add((2 * j * $vectors + v) * $lanes), re[j][v]);
-                        $store(tile.add(((2 * j + 1) * $vectors + v) * $lanes), im[j][v]);
+                        $store(tile.add(j * distance + v * $lanes), re[j][v]);
+                        $store(tile.add(j * distance + ($vectors + v) * $lanes), im[j][v]);
                     }
                 }
             }
@@ -125,7 +137,7 @@ const PORTABLE_COMPLEX: usize = 4;
 
 /// # Safety
 /// As for [`ProductKernel::run`].
-unsafe fn portable<R: Real>(depth: usize, left: *const R, right: *const R, tile: *mut R) {
+unsafe fn portable<R: Real>(depth: usize, left: *const R, right: *const R, tile: *mut R, distance: usize) {
     let mut sums = [[R::ZERO; PORTABLE]; PORTABLE];
     for step in 0..depth {
         // SAFETY: the panels have as many numbers.
@@ -139,13 +151,21 @@ unsafe fn portable<R: Real>(depth: usize, left: *const R, right: *const R, tile:
             }
         }
     }
-    // SAFETY: the tile has room for the sums.
-    unsafe { tile.cast::<[[R; PORTABLE]; PORTABLE]>().write(sums) }
+    for (j, sums) in sums.into_iter().enumerate() {
+        // SAFETY: the tile has room for the sums.
+        unsafe { tile.add(j * distance).cast::<[R; PORTABLE]>().write(sums) };
+    }
 }
 
 /// # Safety
 /// As for [`ProductKernel::run`].
-unsafe fn portable_complex<R: Real>(depth: usize, left: *const R, right: *const R, tile: *mut R) {
+unsafe fn portable_complex<R: Real>(
+    depth: usize,
+    left: *const R,
+    right: *const R,
+    tile: *mut R,
+    distance: usize,
+) {
     const N: usize = PORTABLE_COMPLEX;
     let mut sums = [[[R::ZERO; N]; 2]; N];
     for step in 0..depth {
@@ -161,8 +181,10 @@ unsafe fn portable_complex<R: Real>(depth: usize, left: *const R, right: *const 
             }
         }
     }
-    // SAFETY: the tile has room for the sums.
-    unsafe { tile.cast::<[[[R; N]; 2]; N]>().write(sums) }
+    for (j, sums) in sums.into_iter().enumerate() {
+        // SAFETY: the tile has room for the sums.
+        unsafe { tile.add(j * distance).cast::<[[R; N]; 2]>().write(sums) };
+    }
 }
 
 impl<R> ProductKernel<R> {

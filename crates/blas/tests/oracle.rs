@@ -637,6 +637,15 @@ mod kinds {
                 // SAFETY: the matrices are there.
                 unsafe { product.run() };
                 same(&found, &result(&reference, alpha, beta, &c, ldc, Written::All), k);
+                // Without factors, sums are stored as they are.
+                let mut found = c.clone();
+                let (c_found, alpha, beta) =
+                    (ViewMut::new(found.as_mut_ptr(), ldc as isize), T::ONE, T::ZERO);
+                // SAFETY: the matrices are there.
+                unsafe { Product { c: c_found, alpha, beta, ..product }.run() };
+                same(&found, &result(&reference, alpha, beta, &c, ldc, Written::All), k);
+                let alpha = product.alpha;
+                let beta = product.beta;
                 if m == n {
                     for triangle in TRIANGLES {
                         for written in [Written::Triangle(triangle), Written::Hermitian(triangle)] {
