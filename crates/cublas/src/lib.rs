@@ -10,5 +10,8 @@ pub mod context;
 pub mod arguments;
 pub mod api;
 
+/// All entries of `cublas_api.h`, of CUDA 12 and 13.
+pub const ENTRIES: &str = include_str!("../entries.txt");
+
 /// The version of CUDA that the programs were compiled for: 12 or 13.
 pub const MAJOR: i32 = if matches!(env!("HEDDLE_CUBLAS").as_bytes(), b"12") { 12 } else { 13 };

@@ -161,6 +161,46 @@ fn an_offset_leaves_out_outputs() {
     }
 }
 
+/// Sequences skip their parts of an offset draw by draw, and then give units of several draws, each in turn.
+#[test]
+fn an_offset_leaves_out_draws_of_numbers_that_take_several() {
+    let (offset, sequences, count) = (100_002, 4096, 9000);
+    let draws = bits(Algorithm::Xorwow, 5, sequences * 40);
+    let mut generator = Generator::new(Algorithm::Xorwow);
+    generator.set_seed(5);
+    generator.set_position(offset as u64);
+    let mut found = vec![0.0; count];
+    generator.uniform_double(&mut found).expect("the length fits");
+    let mut next: Vec<usize> =
+        (0..sequences).map(|sequence| (offset + sequences - 1 - sequence) / sequences).collect();
+    for (unit, found) in found.into_iter().enumerate() {
+        let sequence = (offset + unit) % sequences;
+        let draw = |row: usize| draws[row * sequences + sequence];
+        let wanted = distributions::uniform_double_of_two([draw(next[sequence]), draw(next[sequence] + 1)]);
+        assert!(found == wanted, "{unit}");
+        next[sequence] += 2;
+    }
+
+    // Philox does so with groups of four outputs, whose doubles take two blocks.
+    let (group, sequences) = (65_541, 65_536);
+    let draws = bits(Algorithm::Philox, 5, 4 * sequences * 6);
+    let mut generator = Generator::new(Algorithm::Philox);
+    generator.set_seed(5);
+    generator.set_position(4 * group as u64);
+    let mut found = vec![0.0; 4 * 70_000];
+    generator.uniform_double(&mut found).expect("the length fits");
+    let mut next: Vec<usize> =
+        (0..sequences).map(|sequence| (group + sequences - 1 - sequence) / sequences).collect();
+    for (unit, found) in found.chunks(4).enumerate() {
+        let sequence = (group + unit) % sequences;
+        for (i, found) in found.iter().enumerate() {
+            let draw = 4 * ((next[sequence] + i / 2) * sequences + sequence) + 2 * (i % 2);
+            assert!(*found == distributions::uniform_double_of_two([draws[draw], draws[draw + 1]]), "{unit}");
+        }
+        next[sequence] += 2;
+    }
+}
+
 #[test]
 fn the_legacy_ordering_of_mrg32k3a_has_fewer_sequences() {
     let default = bits(Algorithm::Mrg32k3a, 1, 100_000);

@@ -15,6 +15,8 @@ pub(crate) enum CoveredInterface {
     OpenclApi,
     /// Entries of CUDA's driver interface
     Cuda,
+    /// Entries of cuBLAS
+    Cublas,
     /// Forms of all instructions of PTX
     Ptx,
     /// SPIR-V for kernels: instructions, OpenCL.std, capabilities, decorations, execution modes and builtin variables
@@ -29,6 +31,7 @@ impl CoveredInterface {
             CoveredInterface::Opencl => "opencl-coverage",
             CoveredInterface::OpenclApi => "opencl-api",
             CoveredInterface::Cuda => "cuda-api",
+            CoveredInterface::Cublas => "cublas-api",
             CoveredInterface::Ptx => "ptx-coverage",
             CoveredInterface::Spirv => "spirv-coverage",
         }

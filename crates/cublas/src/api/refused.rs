@@ -8,6 +8,8 @@ use std::sync::{Mutex, PoisonError};
 
 macro_rules! refused {
     ($($name:ident)*) => {
+        /// Their names.
+        pub const REFUSED: &[&str] = &[$(stringify!($name)),*];
         $(
             #[doc = concat!("`", stringify!($name), "` of the library, which is not supported.")]
             #[unsafe(no_mangle)]
