@@ -154,7 +154,16 @@ mod tests {
         let ops = ["add", "sub", "mul", "shl", "and", "or", "xor", "lshr", "ashr", "urem", "srem", "udiv"];
         let mut state = 1;
         let mut known = 0;
-        for op in ops.into_iter().chain(["sdiv", "smin", "smax", "umin", "umax", "zext i16,", "sext i16,", "trunc i1,"]) {
+        for op in ops.into_iter().chain([
+            "sdiv",
+            "smin",
+            "smax",
+            "umin",
+            "umax",
+            "zext i16,",
+            "sext i16,",
+            "trunc i1,",
+        ]) {
             let operands = if op.ends_with(',') { "v0" } else { "v0, v1" };
             let text = format!("func @f(v0: i8, v1: i8) {{\nblock0:\n  v2 = {op} {operands}\n  ret\n}}\n");
             let module = parse_module(&text).expect("it is well-formed");

@@ -45,7 +45,7 @@ pub(crate) struct Clc {
     /// Compile for groups of this size only, as in `16,4`
     #[arg(long, value_name = "X[,Y[,Z]]", value_delimiter = ',')]
     local: Vec<u32>,
-    /// Compile for launches whose indices reach 2^31 - 2^22, too
+    /// Compile also for launches whose indices reach 2^31 - 2^22, or wrap around where those of most launches do not
     #[arg(long)]
     large: bool,
     /// Compile for launches whose pointers lead to different objects, as the drivers do where that is so

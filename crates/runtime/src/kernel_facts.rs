@@ -6,7 +6,9 @@ use heddle_ir::module::{Effects, FunctionKind, Global};
 use heddle_ir::ops::Observed;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::PRINTF;
-use heddle_transform::kernels::{IndexRanges, ObjectParameter, has_unknown_base, object_parameters, repeats_stores};
+use heddle_transform::kernels::{
+    IndexRanges, ObjectParameter, has_unknown_base, object_parameters, repeats_stores,
+};
 use heddle_transform::progress::polls;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;

@@ -38,7 +38,8 @@ pub enum IndexOutcome {
 
 /// Makes a kernel promise what launches of these extents, offsets, group sizes and parameters keep: none if nothing is promised, `Some(None)` if
 /// the launch does not keep it.
-pub type PromiseIndices<'a> = &'a dyn Fn(&Function, [[u64; 3]; 3], &[Option<u64>]) -> Option<Option<Function>>;
+pub type PromiseIndices<'a> =
+    &'a dyn Fn(&Function, [[u64; 3]; 3], &[Option<u64>]) -> Option<Option<Function>>;
 
 /// Defines `promised`, a [`PromiseIndices`] by the ranges that a module computes: that of the product, or of a woven copy.
 #[macro_export]
@@ -86,7 +87,8 @@ fn operation(kernel: &mut KernelText, wide: usize, random: &mut Random) -> u32 {
         10 => format!("{} v{a}, {}", random.pick(&["lshr", "ashr"]), random.pick(&[1, 4])),
         11 => format!("{} v{a}, {}", random.pick(&["and", "or", "xor"]), random.pick(&[1, 15, 255])),
         _ => {
-            let condition = kernel.condition(&format!("icmp {} v{a}, {b}", random.pick(&["slt", "eq", "ugt"])));
+            let condition =
+                kernel.condition(&format!("icmp {} v{a}, {b}", random.pick(&["slt", "eq", "ugt"])));
             format!("select v{condition}, v{a}, {b}")
         }
     };
@@ -244,7 +246,8 @@ pub fn index_kernel(seed: u64) -> IndexKernel {
             (true, _) => ["slt", "ult"],
             (false, _) => ["sgt", "ugt"],
         };
-        let predicate = random.pick(&[predicates[0], predicates[1], "ne", if step > 0 { "sle" } else { "sge" }]);
+        let predicate =
+            random.pick(&[predicates[0], predicates[1], "ne", if step > 0 { "sle" } else { "sge" }]);
         let compared = if random.chance(50) { index } else { next };
         let comparison = match random.chance(80) {
             true => format!("icmp {predicate} v{compared}, {bound}"),
@@ -337,7 +340,8 @@ pub fn index_kernel(seed: u64) -> IndexKernel {
         }
     }
     if let Some((comparison, with)) = latch {
-        let before: Vec<u32> = kernel.values(0).iter().copied().filter(|&value| value < first_guarded).collect();
+        let before: Vec<u32> =
+            kernel.values(0).iter().copied().filter(|&value| value < first_guarded).collect();
         let test = kernel.condition(&match random.chance(25) {
             true => format!("{with}{}", random.pick(&before)),
             false => comparison,
@@ -348,7 +352,16 @@ pub fn index_kernel(seed: u64) -> IndexKernel {
     }
     _ = writeln!(kernel.text, "{}  ret\n}}", if is_loop { "block3:\n" } else { "" });
     let number = |random: &mut Random| match random.below(8) {
-        0..3 => random.pick(&[0, 1, u32::MAX.into(), u64::from(u32::MAX) - 2, 1 << 31, (1 << 31) + 2, (1 << 31) - 1, (1 << 31) - 3]),
+        0..3 => random.pick(&[
+            0,
+            1,
+            u32::MAX.into(),
+            u64::from(u32::MAX) - 2,
+            1 << 31,
+            (1 << 31) + 2,
+            (1 << 31) - 1,
+            (1 << 31) - 3,
+        ]),
         3 => random.below(1 << 20) as u64,
         _ => random.below(20) as u64,
     };

@@ -129,6 +129,10 @@ pub(crate) fn third_party() -> XtaskResult<String> {
         text +=
             &format!("\n==== linked from Debian's {package} ====\n\n{}", String::from_utf8_lossy(&copyright));
     }
+    let numbers = root().join("crates/curand/src/joe_kuo.txt");
+    let notice = crate::run::read(&numbers)?;
+    let notice = notice.lines().map_while(|line| line.strip_prefix("# "));
+    text += &format!("\n==== numbers in libcurand ====\n\n{}\n", notice.collect::<Vec<_>>().join("\n"));
     Ok(text)
 }
 

@@ -14,10 +14,16 @@ promise_by_ranges!(heddle_faults::transform::kernels);
 #[test]
 fn every_rule_is_needed() {
     let broken = broken_kernels();
-    all_are_caught(BOUNDED_INDICES.iter().map(|&fault| (fault.name, fault)), &[], MOST_PROGRAMS, |seed, fault| {
-        with_fault(fault, || {
-            let of_seed = || keeps_promises(&index_kernel(seed), &promised).is_err();
-            broken.get(seed as usize).is_some_and(|kernel| keeps_promises(kernel, &promised).is_err()) || of_seed()
-        })
-    });
+    all_are_caught(
+        BOUNDED_INDICES.iter().map(|&fault| (fault.name, fault)),
+        &[],
+        MOST_PROGRAMS,
+        |seed, fault| {
+            with_fault(fault, || {
+                let of_seed = || keeps_promises(&index_kernel(seed), &promised).is_err();
+                broken.get(seed as usize).is_some_and(|kernel| keeps_promises(kernel, &promised).is_err())
+                    || of_seed()
+            })
+        },
+    );
 }

@@ -374,7 +374,9 @@ impl<'a> KnownRanges<'a> {
         let exact = match step.op {
             _ if step.is_any => None,
             Op::Freeze => self.of_operand(step, 0),
-            op => step.dimension.and_then(|along| queried(op, along, self.launch)).or_else(|| self.exact(step)),
+            op => {
+                step.dimension.and_then(|along| queried(op, along, self.launch)).or_else(|| self.exact(step))
+            }
         }?;
         if exact.is_within(all) {
             return Some((exact, true));
@@ -400,7 +402,9 @@ impl<'a> KnownRanges<'a> {
             }
             IndexPromise::Whole(_) => {
                 let whole = self.ranges.whole.iter().find(|(of, ..)| *of == place);
-                whole.is_some_and(|&(_, value, kept)| self.of(value).is_some_and(|range| range.is_within(kept)))
+                whole.is_some_and(|&(_, value, kept)| {
+                    self.of(value).is_some_and(|range| range.is_within(kept))
+                })
             }
         }
     }
@@ -433,9 +437,8 @@ impl<'a> KnownRanges<'a> {
             false => IntegerRange::new(init.min.min(end), init.max),
         };
         let next = IntegerRange::new(range.min + step, range.max + step);
-        let wraps = |range: IntegerRange| {
-            !range.is_within(all) || is_unsigned && step < 0 && !range.is_nonnegative()
-        };
+        let wraps =
+            |range: IntegerRange| !range.is_within(all) || is_unsigned && step < 0 && !range.is_nonnegative();
         let next_wraps = compares_next && wraps(next) && (is_unsigned || !is_promised);
         (!wraps(range) && !next_wraps).then_some(range)
     }
@@ -591,7 +594,11 @@ fn guards(func: &Function, control: &ControlTables, steps: &[Inst]) -> Vec<(Inst
 }
 
 /// Returns the comparisons that hold in a block, as branches before it say.
-fn comparisons_before(func: &Function, control: &ControlTables, mut block: Block) -> Vec<GuardComparison<Value>> {
+fn comparisons_before(
+    func: &Function,
+    control: &ControlTables,
+    mut block: Block,
+) -> Vec<GuardComparison<Value>> {
     let mut found = Vec::new();
     for _ in 0..MOST_GUARDS {
         let Some(before) = control.dominators.idom(block) else { break };
@@ -599,7 +606,8 @@ fn comparisons_before(func: &Function, control: &ControlTables, mut block: Block
         let is_only = |&pred: &Block| pred == before || control.dominators.dominates(block, pred);
         let branch = func.terminator(before).map(|inst| func.inst(inst));
         if let Some(branch) = branch
-            && let (Op::Br, &[condition], &[then, otherwise]) = (branch.op, &branch.args[..], branch.targets())
+            && let (Op::Br, &[condition], &[then, otherwise]) =
+                (branch.op, &branch.args[..], branch.targets())
             && then != otherwise
             && control.cfg.preds(block).iter().all(is_only)
         {
