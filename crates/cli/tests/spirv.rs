@@ -93,7 +93,7 @@ fn all_verbs_take_modules_with_lines_and_names() {
     assert!(profile.starts_with("@sums: ") && profile.contains("file0:5:7"), "{profile}");
     let report = succeed(heddle(&folder.0, &["clc", "sums.spv", "--target", "haswell"]));
     assert!(
-        report.starts_with("kernel sums: 8 lanes") && report.contains("gathers or scatters (line 5)"),
+        report.starts_with("kernel sums: 8 lanes") && report.contains("sums.cl:5:7: load"),
         "{report}"
     );
     let facts = succeed(heddle(&folder.0, &["analyze", "sums.spv"]));
