@@ -92,10 +92,7 @@ fn all_verbs_take_modules_with_lines_and_names() {
     let profile = run("profile", ["--local", "4"]);
     assert!(profile.starts_with("@sums: ") && profile.contains("file0:5:7"), "{profile}");
     let report = succeed(heddle(&folder.0, &["clc", "sums.spv", "--target", "haswell"]));
-    assert!(
-        report.starts_with("kernel sums: 8 lanes") && report.contains("sums.cl:5:7: load"),
-        "{report}"
-    );
+    assert!(report.starts_with("kernel sums: 8 lanes") && report.contains("sums.cl:5:7: load"), "{report}");
     let facts = succeed(heddle(&folder.0, &["analyze", "sums.spv"]));
     assert!(
         facts.contains("kernel @sums(") && facts.contains(":6:7") && facts.contains("divergent"),
