@@ -391,7 +391,7 @@ pub unsafe fn find_extreme<T: Number>(n: usize, x: *const T, incx: isize, least:
 /// Plane rotation that makes the second of two numbers zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Rotation<T: Number> {
-    /// What remains of the first number.
+    /// Remainder of the first number.
     pub r: T,
     /// Value that stores the rotation in the second number's place; real numbers only.
     pub z: T,

@@ -268,7 +268,7 @@ fn numbers_have_their_distributions() {
                 (variance / mean - 1.0).abs() < 0.03 + 1.0 / mean / (COUNT as f64).sqrt() * 4.0,
                 "{variance} for {mean}"
             );
-            // How often each value occurs: chi-square over values that are expected 20 times and more.
+            // Frequencies of values: chi-square over those that are expected 20 times and more.
             if mean < 100.0 {
                 let mut counts = vec![0.0; 400];
                 values.iter().for_each(|value| counts[*value as usize] += 1.0);

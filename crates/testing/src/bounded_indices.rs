@@ -317,7 +317,7 @@ pub fn index_kernel(seed: u64) -> IndexKernel {
             kernel.condition(&format!("ashr v{shifted}, 32"))
         }
     };
-    // What lies beyond 32 bits shows in the cell as well.
+    // Bits beyond the lower 32 show in the cell as well.
     let high = kernel.condition(&format!("lshr v{index}, 32"));
     let mixed = kernel.condition(&format!("add v{index}, v{high}"));
     let cell = kernel.condition(&format!("and v{mixed}, {}", CELLS - 1));

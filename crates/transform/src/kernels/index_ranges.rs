@@ -4,7 +4,7 @@
 //!     uint i = y * w + x;  out[i] = in[i + 1];
 //! ```
 //!
-//! Unsigned arithmetic may wrap around, and PTX says of none whether it does. Extended to an address, such an index is contiguous only where no
+//! Unsigned arithmetic may wrap around, and PTX has no flag that excludes it. Extended to an address, such an index is contiguous only where no
 //! lane wraps. Extents and arguments of a launch bound it: mostly it is far from wrapping, and code for these launches needs no tests.
 //!
 //! Requires: Stage::Source.  Ensures: where [`IndexRanges::hold`], promised instructions keep their promises in all work-items.
@@ -456,7 +456,7 @@ fn restricted(range: IntegerRange, predicate: IntPredicate, other: IntegerRange)
         Sle => max = max.min(other.max),
         Ugt if are_unsigned => min = min.max(other.min + 1),
         Uge if are_unsigned => min = min.max(other.min),
-        // What is below a number that is not negative as an unsigned number is not negative.
+        // Below a nonnegative number, compared as unsigned, are nonnegative numbers only.
         Ult if other.is_nonnegative() => (min, max) = (min.max(0), max.min(other.max - 1)),
         Ule if other.is_nonnegative() => (min, max) = (min.max(0), max.min(other.max)),
         Eq => (min, max) = (min.max(other.min), max.min(other.max)),
