@@ -1,49 +1,15 @@
 //! The driver's entries that the runtime calls, looked up when they are needed.
 
 use crate::errors::{CudartCode, INSUFFICIENT_DRIVER, NOT_SUPPORTED};
-use std::ffi::{CStr, CString, c_char, c_void};
+pub use heddle_hostcall::address;
+use heddle_hostcall::library;
+use std::ffi::{CStr, c_char, c_void};
 use std::sync::OnceLock;
 
 /// Any pointer.
 pub type Ptr = *mut c_void;
 /// Handle of a driver object.
 pub type DriverHandle = usize;
-
-/// The driver that lies next to this library, or that the loader finds.
-fn library() -> usize {
-    static LIBRARY: OnceLock<usize> = OnceLock::new();
-    *LIBRARY.get_or_init(|| {
-        // SAFETY: an all-zero record is one; the address is of this library, and what the system tells of it is a text.
-        let own = unsafe {
-            let mut info: libc::Dl_info = std::mem::zeroed();
-            let own: fn() -> usize = library;
-            match libc::dladdr(own as *const c_void, &mut info) != 0 && !info.dli_fname.is_null() {
-                true => CStr::from_ptr(info.dli_fname).to_string_lossy().into_owned(),
-                false => String::new(),
-            }
-        };
-        let beside = std::path::Path::new(&own).with_file_name("libcuda.so.1");
-        let beside = CString::new(beside.to_string_lossy().as_ref()).unwrap_or_default();
-        for path in [beside.as_c_str(), c"libcuda.so.1"] {
-            // SAFETY: the path is a text; what a driver does when it is opened is its own affair.
-            let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
-            if !library.is_null() {
-                return library.expose_provenance();
-            }
-        }
-        0
-    })
-}
-
-/// Where an entry is, or 0.
-pub fn address(name: &CStr) -> usize {
-    match library() {
-        0 => 0,
-        // SAFETY: the library stays open, and the name is a text.
-        library => unsafe { libc::dlsym(std::ptr::with_exposed_provenance_mut(library), name.as_ptr()) }
-            .expose_provenance(),
-    }
-}
 
 macro_rules! driver {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?);)*) => {

@@ -1,4 +1,4 @@
-//! Work of CUDA's libraries on the host, in the order of the driver's streams.
+//! The driver that CUDA's libraries find, and their work on the host in the order of its streams.
 //!
 //! Heddle's driver runs a command in its call, and its device memory is memory of the host: a library does its work in its own
 //! call, too. While a stream is captured, the work becomes a host node of the graph instead.
@@ -23,7 +23,7 @@ pub enum HostcallError {
 }
 
 /// Returns the driver that lies next to this library, or that the loader finds; or 0.
-fn library() -> usize {
+pub fn library() -> usize {
     static LIBRARY: OnceLock<usize> = OnceLock::new();
     *LIBRARY.get_or_init(|| {
         // SAFETY: an all-zero record is valid; the address is of this library, whose name is a text.
@@ -49,7 +49,7 @@ fn library() -> usize {
 }
 
 /// Returns the address of a driver's entry, or 0.
-fn address(name: &CStr) -> usize {
+pub fn address(name: &CStr) -> usize {
     match library() {
         0 => 0,
         // SAFETY: the library stays open, and the name is a text.
