@@ -8,7 +8,8 @@
 //! do not count: where a filter gathers along each of them, the dimension of its contiguous store decides.
 //!
 //! Where some accesses are contiguous along the chosen dimension and others along another one (a transposition), that one is the second
-//! axis: a launch runs short rows below each other, so that the cache holds the lines of the others.
+//! axis: a launch runs short rows below each other, so that the cache holds the lines of the others. Otherwise the second axis is the
+//! dimension along which more loads are uniform: the rows of a tile share them (a row of a matrix, for several rows of the product).
 //!
 //! The choice affects speed only: any order is correct. So the estimate may assume that index arithmetic does not wrap.
 
@@ -145,12 +146,13 @@ pub fn vector_dimension(module: &Module, kernel: &str) -> VectorDimension {
         };
     }
     let first = usize::from(choice.axes.dimension(0));
-    let second = (0..3).find(|&it| it != first && estimates[it].has_rows_of(&estimates[first]));
-    if let Some(second) = second {
-        let third = 3 - first - second;
-        choice.axes = AxisOrder([first, second, third].map(|it| it as u8));
-        choice.has_columns = true;
-    }
+    let columns = (0..3).find(|&it| it != first && estimates[it].has_rows_of(&estimates[first]));
+    choice.has_columns = columns.is_some();
+    let [_, second, third] = choice.axes.0.map(usize::from);
+    let shared = |it: usize| estimates[it].shared_loads(&estimates[first]);
+    // Equal numbers keep the order of the dimensions.
+    let second = columns.unwrap_or(if shared(third) > shared(second) { third } else { second });
+    choice.axes = AxisOrder([first, second, 3 - first - second].map(|it| it as u8));
     choice
 }
 
@@ -182,6 +184,16 @@ impl DimensionEstimate {
         let is_alike = self.neighbours.len() == other.neighbours.len();
         let mut pairs = self.neighbours.iter().zip(&other.neighbours);
         is_alike && pairs.any(|it| it == (&Neighbours::Contiguous, &Neighbours::Apart))
+    }
+
+    /// Number of loads that are uniform along this dimension, and not along the other one: rows of a tile share what they load.
+    fn shared_loads(&self, other: &DimensionEstimate) -> usize {
+        let is_alike = self.neighbours.len() == other.neighbours.len();
+        let pairs = self.neighbours.iter().zip(&other.neighbours);
+        let is_shared = |(own, of_other): &(&Neighbours, &Neighbours)| {
+            **own == Neighbours::Uniform && **of_other != Neighbours::Uniform
+        };
+        if is_alike { pairs.filter(is_shared).count() } else { 0 }
     }
 
     /// True if the costs are below four fifths of the other ones, without what costs as much there.
@@ -358,6 +370,41 @@ block0:
         let axes = [[0, 1, 2], [1, 0, 2], [0, 2, 1], [2, 0, 1]];
         assert_eq!(found, axes.map(AxisOrder));
         assert!(choice(0, 1).has_columns && !vector_dimension(&copy(0, 1, ""), "k").has_columns);
+    }
+
+    #[test]
+    fn rows_of_tiles_share_loads() {
+        // `to[z][y][x] = from[z][x]`: rows along the dimension of y load the same elements, those along the dimension of z do not.
+        let axes = |[x, y, z]: [u8; 3]| {
+            let text = format!(
+                "kernel @k(v0: ptr(global), v1: ptr(global), v2: i32) {{
+block0:
+  v3 = global_id i32, {x}
+  v4 = global_id i32, {y}
+  v5 = global_id i32, {z}
+  v6 = mul v5, v2
+  v7 = add v6, v3
+  v8 = sext i64, v7
+  v9 = shl v8, 2
+  v10 = ptradd v1, v9
+  v11 = load i32, v10
+  v12 = add v6, v4
+  v13 = mul v12, v2
+  v14 = add v13, v3
+  v15 = sext i64, v14
+  v16 = shl v15, 2
+  v17 = ptradd v0, v16
+  store v11, v17
+  ret
+}}
+"
+            );
+            let module = parse_module(&text).unwrap_or_else(|error| panic!("{error:?}"));
+            vector_dimension(&module, "k").axes
+        };
+        for order in AxisOrder::ALL {
+            assert_eq!(axes(order.0), order);
+        }
     }
 
     #[test]

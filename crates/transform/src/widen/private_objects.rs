@@ -13,7 +13,7 @@
 
 use super::worklist::InstWorklist;
 use super::{Remark, RemarkKind, refusal};
-use heddle_analysis::{Cfg, CycleForest, Divergence};
+use heddle_analysis::{ControlTables, Divergence};
 use heddle_ir::Diagnostic;
 use heddle_ir::entity::{EntitySet, SecondaryMap};
 use heddle_ir::inst::Detail;
@@ -68,7 +68,7 @@ impl PrivateObjects {
                 addresses.contains(value) && func.value_type(value).scalar().is_int()
             }),
         };
-        for inst in allocas {
+        for &inst in &allocas {
             if facts.object_agreement(inst).is_some() && !this.addresses_escape {
                 continue;
             }
@@ -85,39 +85,47 @@ impl PrivateObjects {
             this.strides[inst] = stride;
         }
         if !this.addresses_escape {
-            this.interleave(func, facts);
+            this.interleave(func, facts, &allocas);
         }
         Ok(this)
     }
 
     /// Interleaves the copied objects whose uses allow it.
-    fn interleave(&mut self, func: &Function, facts: &Divergence) {
-        let mut elements: SecondaryMap<Inst, ElementSize> = SecondaryMap::new();
-        let mut addresses: Vec<(Value, Inst)> = Vec::new();
-        let forest = CycleForest::new(&Cfg::new(func));
+    fn interleave(&mut self, func: &Function, facts: &Divergence, allocas: &[Inst]) {
+        let mut numbers: SecondaryMap<Inst, usize> = SecondaryMap::new();
+        allocas.iter().enumerate().for_each(|(number, &alloca)| numbers[alloca] = number);
+        let object = |&alloca: &Inst| AddressedObject { alloca, addresses: Vec::new(), uses: Vec::new() };
+        let mut objects: Vec<AddressedObject> = allocas.iter().map(object).collect();
         for block in func.blocks() {
             for inst in func.block_insts(block) {
-                let data = func.inst(inst);
                 for &result in func.results(inst) {
-                    addresses.extend(facts.unique_object(result).map(|alloca| (result, alloca)));
+                    if let Some(alloca) = facts.unique_object(result) {
+                        objects[numbers[alloca]].addresses.push(result);
+                    }
                 }
-                for (index, &arg) in data.args.iter().enumerate() {
-                    let Some(alloca) = facts.unique_object(arg) else { continue };
-                    let found = element_size_of_use(func, facts, &forest, block, inst, index, alloca);
-                    elements[alloca] = elements[alloca].merge(found);
+                for (index, &arg) in func.inst(inst).args.iter().enumerate() {
+                    if let Some(alloca) = facts.unique_object(arg) {
+                        objects[numbers[alloca]].uses.push(ObjectUse { block, inst, index });
+                    }
                 }
             }
         }
-        for (address, alloca) in addresses {
-            if let ElementSize::Mixed(reason) = elements[alloca] {
-                self.obstacles[alloca] = Some(reason);
-            }
-            let ElementSize::Bytes(bytes) = elements[alloca] else { continue };
+        let control = ControlTables::new(func);
+        for object in objects {
+            let alloca = object.alloca;
+            let bytes = match object.element_size(func, facts, &control) {
+                ElementSize::Unused => continue,
+                ElementSize::Mixed(reason) => {
+                    self.obstacles[alloca] = Some(reason);
+                    continue;
+                }
+                ElementSize::Bytes(bytes) => bytes,
+            };
             let Detail::Alloca { align, .. } = func.inst(alloca).detail else { continue };
             let is_own = self.sizes[alloca] != 0 && self.strides[alloca] != 0;
             if is_own && u64::from(align).is_multiple_of(bytes) && self.sizes[alloca].is_multiple_of(bytes) {
                 self.strides[alloca] = bytes;
-                self.interleaved.insert(address);
+                object.addresses.iter().for_each(|&address| _ = self.interleaved.insert(address));
             }
         }
     }
@@ -185,89 +193,122 @@ impl ElementSize {
     }
 }
 
-/// Element size that an instruction's use of an object's address implies.
-fn element_size_of_use(
-    func: &Function,
-    facts: &Divergence,
-    forest: &CycleForest,
+/// An instruction that has an address of an object as an operand.
+struct ObjectUse {
     block: Block,
     inst: Inst,
+    /// Number of the operand.
     index: usize,
-    alloca: Inst,
-) -> ElementSize {
-    let data = func.inst(inst);
-    let is_plain =
-        data.access().is_none_or(|access| access.atomic.is_none()) && !data.flags.has(Flag::Volatile);
-    let accessed = match data.op {
-        Op::Load if index == 0 => func.result(inst),
-        Op::Store if index == 1 => Some(data.args[0]),
-        // A fill of the whole object fits any element size.
-        Op::Memset if index == 0 => {
-            let is_whole = func.def_inst(data.args[0]) == Some(alloca)
-                && (func.predicate(block).is_none() || starts_object(func, facts, forest, alloca, inst));
-            let is_constant = |value: Value| func.constant(value).is_some();
-            const FILLED: ElementSize = ElementSize::Mixed("a part of it is filled, or under a condition");
-            let Detail::Alloca { bytes, .. } = func.inst(alloca).detail else { return FILLED };
-            let size = match func.constant(data.args[2]) {
-                Some(&Constant::Scalar(_, size)) => size,
-                _ => return FILLED,
-            };
-            let all_lanes = size * u128::from(MAX_LANES);
-            let fits = all_lanes <= func.value_type(data.args[2]).scalar().bit_mask() >> 1;
-            let fills =
-                is_plain && is_whole && fits && is_constant(data.args[1]) && size == u128::from(bytes);
-            return if fills { ElementSize::Unused } else { FILLED };
-        }
-        Op::PtrAdd if index == 0 => None,
-        Op::Phi | Op::Select | Op::Freeze | Op::SpaceCast => None,
-        Op::Icmp => return ElementSize::Unused,
-        Op::Memcpy | Op::Memmove => {
-            return ElementSize::Mixed("it is copied as a whole, by too many elements or an unknown size");
-        }
-        Op::AtomicRmw | Op::CompareExchange => {
-            return ElementSize::Mixed("it is accessed atomically");
-        }
-        Op::Store | Op::Call => {
-            return ElementSize::Mixed("its address is stored or passed to a function that is not inlined");
-        }
-        _ => return ElementSize::Mixed("its address is used as a number"),
-    };
-    match accessed {
-        Some(value) => {
-            let bytes = u64::from(func.value_type(value).scalar().bytes());
-            let aligned = facts.shape(data.args[index]).each().align();
-            let is_whole = is_plain && bytes.is_power_of_two() && aligned.is_multiple_of(bytes);
-            match is_whole {
-                true => ElementSize::Bytes(bytes),
-                false if is_plain => ElementSize::Mixed("its elements are not known to be aligned"),
-                false => ElementSize::Mixed("it is accessed as volatile or atomically"),
-            }
-        }
-        None if func.result(inst).and_then(|result| facts.unique_object(result)) == Some(alloca) => {
-            ElementSize::Unused
-        }
-        None => ElementSize::Mixed("a pointer may point to it or to another array"),
-    }
 }
 
-/// True if a fill is the first access of an object that is made once: what lanes without the object hold does not matter, so
-/// one fill for all lanes is right under any mask.
-fn starts_object(
-    func: &Function,
-    facts: &Divergence,
-    forest: &CycleForest,
+/// An object with what refers to it.
+struct AddressedObject {
     alloca: Inst,
-    fill: Inst,
-) -> bool {
-    let block = func.layout.block_of(alloca);
-    let is_once = block.is_some_and(|block| forest.innermost(block).is_none());
-    let accesses = |inst: Inst| {
-        let is_plain = matches!(func.inst(inst).op, Op::PtrAdd | Op::SpaceCast | Op::Freeze);
-        !is_plain && func.inst(inst).args.iter().any(|&arg| facts.unique_object(arg) == Some(alloca))
-    };
-    let next = |&inst: &Inst| func.layout.next_inst(inst);
-    let first = std::iter::successors(next(&alloca), next).find(|&inst| inst == fill || accesses(inst));
-    is_once && first == Some(fill)
+    /// Addresses in the object.
+    addresses: Vec<Value>,
+    /// Uses of the addresses, by blocks and in their order.
+    uses: Vec<ObjectUse>,
+}
+
+impl AddressedObject {
+    fn element_size(&self, func: &Function, facts: &Divergence, control: &ControlTables) -> ElementSize {
+        let sizes = self.uses.iter().map(|it| self.element_size_of_use(func, facts, control, it));
+        sizes.fold(ElementSize::Unused, ElementSize::merge)
+    }
+
+    /// Element size that a use implies.
+    fn element_size_of_use(
+        &self,
+        func: &Function,
+        facts: &Divergence,
+        control: &ControlTables,
+        &ObjectUse { block, inst, index }: &ObjectUse,
+    ) -> ElementSize {
+        let alloca = self.alloca;
+        let data = func.inst(inst);
+        let is_plain =
+            data.access().is_none_or(|access| access.atomic.is_none()) && !data.flags.has(Flag::Volatile);
+        let accessed = match data.op {
+            Op::Load if index == 0 => func.result(inst),
+            Op::Store if index == 1 => Some(data.args[0]),
+            // A fill of the whole object fits any element size.
+            Op::Memset if index == 0 => {
+                let is_whole = func.def_inst(data.args[0]) == Some(alloca)
+                    && (func.predicate(block).is_none() || self.starts_with(func, control, inst));
+                let is_constant = |value: Value| func.constant(value).is_some();
+                const FILLED: ElementSize =
+                    ElementSize::Mixed("a part of it is filled, or under a condition");
+                let Detail::Alloca { bytes, .. } = func.inst(alloca).detail else { return FILLED };
+                let size = match func.constant(data.args[2]) {
+                    Some(&Constant::Scalar(_, size)) => size,
+                    _ => return FILLED,
+                };
+                let all_lanes = size * u128::from(MAX_LANES);
+                let fits = all_lanes <= func.value_type(data.args[2]).scalar().bit_mask() >> 1;
+                let fills =
+                    is_plain && is_whole && fits && is_constant(data.args[1]) && size == u128::from(bytes);
+                return if fills { ElementSize::Unused } else { FILLED };
+            }
+            Op::PtrAdd if index == 0 => None,
+            Op::Phi | Op::Select | Op::Freeze | Op::SpaceCast => None,
+            Op::Icmp => return ElementSize::Unused,
+            Op::Memcpy | Op::Memmove => {
+                return ElementSize::Mixed(
+                    "it is copied as a whole, by too many elements or an unknown size",
+                );
+            }
+            Op::AtomicRmw | Op::CompareExchange => {
+                return ElementSize::Mixed("it is accessed atomically");
+            }
+            Op::Store | Op::Call => {
+                return ElementSize::Mixed(
+                    "its address is stored or passed to a function that is not inlined",
+                );
+            }
+            _ => return ElementSize::Mixed("its address is used as a number"),
+        };
+        match accessed {
+            Some(value) => {
+                let bytes = u64::from(func.value_type(value).scalar().bytes());
+                let aligned = facts.shape(data.args[index]).each().align();
+                let is_whole = is_plain && bytes.is_power_of_two() && aligned.is_multiple_of(bytes);
+                match is_whole {
+                    true => ElementSize::Bytes(bytes),
+                    false if is_plain => ElementSize::Mixed("its elements are not known to be aligned"),
+                    false => ElementSize::Mixed("it is accessed as volatile or atomically"),
+                }
+            }
+            None if func.result(inst).and_then(|result| facts.unique_object(result)) == Some(alloca) => {
+                ElementSize::Unused
+            }
+            None => ElementSize::Mixed("a pointer may point to it or to another array"),
+        }
+    }
+
+    /// True if a fill runs once and before all accesses of an object that is made once, but for fills that are like it. Then one fill for
+    /// all lanes is right under any mask: what other lanes hold is the same, or does not matter.
+    fn starts_with(&self, func: &Function, control: &ControlTables, fill: Inst) -> bool {
+        let [made, filled] = [self.alloca, fill].map(|inst| func.layout.block_of(inst));
+        let is_outside =
+            |block: Option<Block>| block.is_some_and(|it| control.cycles.innermost(it).is_none());
+        let is_once = is_outside(made) && is_outside(filled);
+        let is_access = |inst: Inst| !matches!(func.inst(inst).op, Op::PtrAdd | Op::SpaceCast | Op::Freeze);
+        let is_alike = |inst: Inst| {
+            let [one, other] = [inst, fill].map(|inst| func.inst(inst));
+            one.op == Op::Memset && one.args == other.args
+        };
+        let mut is_filled = false;
+        let comes_after = |it: &ObjectUse| {
+            is_filled |= it.inst == fill;
+            let is_below = match filled {
+                Some(above) if above == it.block => is_filled,
+                Some(above) => control.dominators.dominates(above, it.block),
+                None => false,
+            };
+            is_below || is_alike(it.inst) || !is_access(it.inst)
+        };
+        is_once && self.uses.iter().all(comes_after)
+    }
 }
 
 /// Closure of a set of values under instructions for which `propagates` holds.
