@@ -21,7 +21,7 @@ pub(crate) fn link(to: impl AsRef<Path>, path: &Path) -> XtaskResult {
 
 /// Names below `cuda/` of the built CUDA libraries: of the driver as applications look for it, and of CUDA's runtime and libraries for
 /// programs of each version; those without a version are for linkers.
-const CUDA_NAMES: [(&str, &str); 10] = [
+const CUDA_NAMES: [(&str, &str); 13] = [
     ("libcuda.so.1", "../libheddle_cuda.so"),
     ("libcuda.so", "libcuda.so.1"),
     ("libgpuocelot.so", "libcuda.so.1"),
@@ -32,6 +32,9 @@ const CUDA_NAMES: [(&str, &str); 10] = [
     ("libcublas.so", "libcublas.so.13"),
     ("libcurand.so.10", "../libheddle_curand.so"),
     ("libcurand.so", "libcurand.so.10"),
+    ("libcufft.so.12", "../libheddle_cufft.so"),
+    ("libcufft.so.11", "../libheddle_cufft11.so"),
+    ("libcufft.so", "libcufft.so.12"),
 ];
 
 /// Links the CUDA driver under the names that applications look for, next to a stand-in for the assembler.
@@ -59,7 +62,7 @@ pub(crate) fn build() -> XtaskResult {
 }
 
 /// Packages of what is installed.
-const INSTALLED: [&str; 10] = [
+const INSTALLED: [&str; 12] = [
     "heddle-cli",
     "heddle-opencl",
     "heddle-capi",
@@ -69,6 +72,8 @@ const INSTALLED: [&str; 10] = [
     "heddle-cublas",
     "heddle-cublas12",
     "heddle-curand",
+    "heddle-cufft",
+    "heddle-cufft11",
     "heddle-plugin",
 ];
 

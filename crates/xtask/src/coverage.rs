@@ -17,6 +17,8 @@ pub(crate) enum CoveredInterface {
     Cuda,
     /// Entries of cuBLAS
     Cublas,
+    /// Entries of cuFFT
+    Cufft,
     /// Forms of all instructions of PTX
     Ptx,
     /// SPIR-V for kernels: instructions, OpenCL.std, capabilities, decorations, execution modes and builtin variables
@@ -32,6 +34,7 @@ impl CoveredInterface {
             CoveredInterface::OpenclApi => "opencl-api",
             CoveredInterface::Cuda => "cuda-api",
             CoveredInterface::Cublas => "cublas-api",
+            CoveredInterface::Cufft => "cufft-api",
             CoveredInterface::Ptx => "ptx-coverage",
             CoveredInterface::Spirv => "spirv-coverage",
         }

@@ -147,7 +147,7 @@ pub(crate) fn cuda_python() -> XtaskResult<PathBuf> {
     Ok(folder.join("bin/python"))
 }
 
-/// Returns the headers of cuBLAS and cuRAND. Wheels have them next to libraries of 700 MB, which are removed.
+/// Returns the headers of cuBLAS, cuRAND and cuFFT. Wheels have them next to libraries of 940 MB, which are removed.
 pub(crate) fn cuda_library_headers() -> XtaskResult<PathBuf> {
     let folder = tool_folder("cuda-libraries");
     cuda_environment(&folder, "tests/cuda/libraries.txt")?;

@@ -47,22 +47,26 @@ const NAMES: [(&str, &str); 4] = [
 ];
 
 /// Packages that are built for the tree.
-pub(crate) const PACKAGES: [&str; 6] = [
+pub(crate) const PACKAGES: [&str; 8] = [
     "heddle-bundle",
     "heddle-cudart",
     "heddle-cudart12",
     "heddle-cublas",
     "heddle-cublas12",
     "heddle-curand",
+    "heddle-cufft",
+    "heddle-cufft11",
 ];
 
 /// Libraries of CUDA over the driver, as they are built and as programs ask for them.
-const CUDA_LIBRARIES: [(&str, &str); 5] = [
+const CUDA_LIBRARIES: [(&str, &str); 7] = [
     ("libheddle_cudart.so", "libcudart.so.13"),
     ("libheddle_cudart12.so", "libcudart.so.12"),
     ("libheddle_cublas.so", "libcublas.so.13"),
     ("libheddle_cublas12.so", "libcublas.so.12"),
     ("libheddle_curand.so", "libcurand.so.10"),
+    ("libheddle_cufft.so", "libcufft.so.12"),
+    ("libheddle_cufft11.so", "libcufft.so.11"),
 ];
 
 /// Writes the tree below a folder.

@@ -5,7 +5,7 @@ usage: run_collection.py hecbench|cuda-samples DIRECTORY TOOLKIT DRIVER-FOLDER O
 
 The collection is only read: each program is built in a copy of its folder below OUTPUT, and its output stays there. HeCBench's programs
 are built by their Makefiles and run with the arguments of `make run`, but with two repetitions where the usage names them. Those of
-cuda-samples are built from the sources that CMakeLists.txt lists. With --headers, programs that need cuBLAS or cuRAND are built, too. The
+cuda-samples are built from the sources that CMakeLists.txt lists. With --headers, programs that need cuBLAS, cuRAND or cuFFT are built, too. The
 outcome is one of
 
     not built   the reason is the compiler's first error, or the library that is missing
@@ -231,7 +231,7 @@ class CudaSamples:
     """NVIDIA's samples: a folder with CMakeLists.txt each."""
 
     LIBRARIES = {"CUDA::cuda_driver": "-lcuda", "CUDA::cudart": "", "CUDA::nvrtc": "-lnvrtc"}
-    WITH_HEADERS = {"CUDA::cublas": "-lcublas", "CUDA::curand": "-lcurand"}
+    WITH_HEADERS = {"CUDA::cublas": "-lcublas", "CUDA::curand": "-lcurand", "CUDA::cufft": "-lcufft"}
 
     def __init__(self, given):
         self.source = given.source

@@ -3,8 +3,7 @@
 //! They take no argument: nothing that they are handed is looked at.
 
 use crate::status::{NOT_SUPPORTED, Status};
-use std::io::Write as _;
-use std::sync::{Mutex, PoisonError};
+use heddle_hostcall::report_refused;
 
 macro_rules! refused {
     ($($name:ident)*) => {
@@ -14,7 +13,7 @@ macro_rules! refused {
             #[doc = concat!("`", stringify!($name), "` of the library, which is not supported.")]
             #[unsafe(no_mangle)]
             pub extern "C" fn $name() -> Status {
-                report_refused(stringify!($name));
+                report_refused(stringify!($name), "CUBLAS_STATUS_NOT_SUPPORTED");
                 NOT_SUPPORTED
             }
         )*
@@ -39,21 +38,4 @@ refused! {
     cublasTSSgemvStridedBatched_64 cublasTSTgemvBatched cublasTSTgemvBatched_64
     cublasTSTgemvStridedBatched cublasTSTgemvStridedBatched_64 cublasUint8gemmBias cublasZgelsBatched
     cublasZgeqrfBatched
-}
-
-/// Reports once that an unsupported entry is called, if `HEDDLE_REPORT=1` asks for that.
-fn report_refused(entry: &'static str) {
-    static REPORTED: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-    if std::env::var_os("HEDDLE_REPORT").is_none_or(|value| value != "1") {
-        return;
-    }
-    let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
-    if !reported.contains(&entry) {
-        reported.push(entry);
-        // Ignore write errors: nobody can receive the message.
-        let _ = writeln!(
-            std::io::stderr(),
-            "heddle: {entry} is not supported: it returns CUBLAS_STATUS_NOT_SUPPORTED"
-        );
-    }
 }

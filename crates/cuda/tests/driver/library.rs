@@ -33,20 +33,25 @@ fn every_entry_of_the_interface_is_there() {
     assert!(REFUSED.iter().all(|name| entries.contains(name)));
 }
 
-/// Entries of `cublas_api.h`, of CUDA 12 and 13.
-const CUBLAS: &str = include_str!("../../../cublas/entries.txt");
+/// Entries of libraries, of all versions.
+const LIBRARIES: [(&str, [&str; 2]); 2] = [
+    (include_str!("../../../cublas/entries.txt"), ["libcublas.so.12", "libcublas.so.13"]),
+    (include_str!("../../../cufft/entries.txt"), ["libcufft.so.11", "libcufft.so.12"]),
+];
 
 #[test]
-fn every_entry_of_cublas_is_there_in_its_version() {
-    for name in ["libcublas.so.12", "libcublas.so.13"] {
-        let output = Command::new("nm").args(["-D", "--defined-only"]).arg(folder().join(name)).output();
-        let text = String::from_utf8_lossy(&output.expect("binutils are there").stdout).into_owned();
-        let exported: BTreeSet<&str> =
-            text.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
-        assert!(CUBLAS.lines().count() > 500);
-        for entry in CUBLAS.lines() {
-            let symbol = format!("{entry}@@{name}");
-            assert!(exported.contains(&*symbol), "{symbol} is not exported");
+fn every_entry_of_a_library_is_there_in_its_version() {
+    for (entries, names) in LIBRARIES {
+        assert!(entries.lines().count() > 70);
+        for name in names {
+            let output = Command::new("nm").args(["-D", "--defined-only"]).arg(folder().join(name)).output();
+            let text = String::from_utf8_lossy(&output.expect("binutils are there").stdout).into_owned();
+            let exported: BTreeSet<&str> =
+                text.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
+            for entry in entries.lines() {
+                let symbol = format!("{entry}@@{name}");
+                assert!(exported.contains(&*symbol), "{symbol} is not exported");
+            }
         }
     }
 }

@@ -43,7 +43,11 @@ pub(crate) fn folder() -> &'static Path {
             [("libcublas.so.13", blas.clone()), ("libcublas.so.12", blas12), ("libcublas.so", blas)];
         let random = library("libheddle_curand.so");
         let of_random = [("libcurand.so.10", random.clone()), ("libcurand.so", random)];
-        for (name, library) in of_driver.into_iter().chain(of_runtime).chain(of_libraries).chain(of_random) {
+        let (fourier, fourier11) = (library("libheddle_cufft.so"), library("libheddle_cufft11.so"));
+        let of_fourier =
+            [("libcufft.so.12", fourier.clone()), ("libcufft.so.11", fourier11), ("libcufft.so", fourier)];
+        let names = of_driver.into_iter().chain(of_runtime).chain(of_libraries).chain(of_random);
+        for (name, library) in names.chain(of_fourier) {
             std::os::unix::fs::symlink(library, folder.join(name)).expect("the target folder can be written");
         }
         folder

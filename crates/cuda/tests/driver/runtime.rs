@@ -39,6 +39,14 @@ fn curand_gives_what_kernels_compute() {
 }
 
 #[test]
+fn cufft_gives_what_its_definition_gives() {
+    let program = compile_with("fft", "default", &["-lcufft"]);
+    for cpu in ["sse4.2", "avx2", "avx512"] {
+        passes(&program, &[], &[("HEDDLE_CPU", cpu), ("HEDDLE_THREADS", "2")]);
+    }
+}
+
+#[test]
 fn kernels_of_small_programs_are_compiled_when_there_is_a_context() {
     let cache = scratch().join("cache-of-a-context");
     let _ = std::fs::remove_dir_all(&cache);

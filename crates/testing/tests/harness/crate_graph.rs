@@ -80,6 +80,9 @@ const RULES: &[Rule] = &[
     rule("cublas", "heddle-cublas", &["heddle-blas", "heddle-hostcall"]),
     rule("cublas12", "heddle-cublas12", &["heddle-blas", "heddle-hostcall"]),
     rule("curand", "heddle-curand", &["heddle-hostcall"]),
+    rule("fft", "heddle-fft", &["heddle-blas"]),
+    rule("cufft", "heddle-cufft", &["heddle-fft", "heddle-hostcall"]),
+    rule("cufft11", "heddle-cufft11", &["heddle-fft", "heddle-hostcall"]),
     rule(
         "cuda",
         "heddle-cuda",
@@ -95,6 +98,8 @@ const RULES: &[Rule] = &[
             "heddle-cublas",
             "heddle-cublas12",
             "heddle-curand",
+            "heddle-cufft",
+            "heddle-cufft11",
         ],
     ),
     rule(
@@ -410,8 +415,8 @@ fn two_types_of_one_name_are_noticed() {
 
 /// The crates that call what is not Rust, or are called by it.
 const UNSAFE: &[&str] = &[
-    "blas", "bundle", "capi", "cublas", "cublas12", "cuda", "curand", "cudart", "cudart12", "hostcall",
-    "library", "llvm", "opencl", "plugin", "runtime", "units",
+    "blas", "bundle", "capi", "cublas", "cublas12", "cuda", "curand", "cudart", "cudart12", "cufft",
+    "cufft11", "fft", "hostcall", "library", "llvm", "opencl", "plugin", "runtime", "units",
 ];
 
 #[test]
