@@ -251,8 +251,7 @@ impl KernelReport {
             }
         };
         let needs_test = |remark: &&Diagnostic| {
-            let is_tested =
-                |it: &AccessLowering| it.is_chosen && !it.condition.is_empty() && it.costs.is_some();
+            let is_tested = |it: &AccessLowering| it.is_chosen && it.is_wrap_test;
             remark.place.line > 0 && remark.access.as_deref().is_some_and(is_tested)
         };
         let tested: BTreeSet<u32> =

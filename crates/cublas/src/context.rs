@@ -1,9 +1,8 @@
 //! Handles: stream, modes and workspace of calls.
 
-use crate::status::{CublasError, CublasResult, INTERNAL_ERROR, NOT_INITIALIZED, SUCCESS, Status};
+use crate::status::{CublasError, CublasResult, NOT_INITIALIZED};
 use heddle_hostcall::Stream;
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Handle of a context.
 pub type Handle = *mut Context;
@@ -109,14 +108,5 @@ impl<T: Copy> ScalarArgument<T> {
             // SAFETY: the caller's promise.
             ScalarArgument::Later(place) => unsafe { place.read_unaligned() },
         }
-    }
-}
-
-/// Runs an entry, and returns its status. A panic becomes a status, too.
-pub fn answer(body: impl FnOnce() -> CublasResult<()>) -> Status {
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => SUCCESS,
-        Ok(Err(CublasError(status))) => status,
-        Err(_) => INTERNAL_ERROR,
     }
 }

@@ -1,18 +1,16 @@
 //! Status codes and their texts.
 #![allow(missing_docs)]
 
-use heddle_hostcall::HostcallError;
 use std::ffi::{CStr, c_char};
 
 /// Answer of an entry.
 pub type Status = i32;
 
-/// Status other than success.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CublasError(pub Status);
-
-/// Result of a call.
-pub type CublasResult<T> = Result<T, CublasError>;
+heddle_hostcall::library_status! {
+    CublasError, CublasResult,
+    no_driver: NOT_INITIALIZED, other_driver: ARCH_MISMATCH, driver_failed: EXECUTION_FAILED,
+    panicked: INTERNAL_ERROR, null: INVALID_VALUE,
+}
 
 pub const SUCCESS: Status = 0;
 pub const NOT_INITIALIZED: Status = 1;
@@ -53,21 +51,6 @@ pub extern "C" fn cublasGetStatusName(status: Status) -> *const c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn cublasGetStatusString(status: Status) -> *const c_char {
     text(status).1.as_ptr()
-}
-
-impl From<HostcallError> for CublasError {
-    fn from(error: HostcallError) -> CublasError {
-        CublasError(match error {
-            HostcallError::NoDriver => NOT_INITIALIZED,
-            HostcallError::OtherDriver => ARCH_MISMATCH,
-            HostcallError::Driver(_) => EXECUTION_FAILED,
-        })
-    }
-}
-
-/// An error with this status unless something holds.
-pub fn ensure(holds: bool, status: Status) -> CublasResult<()> {
-    if holds { Ok(()) } else { Err(CublasError(status)) }
 }
 
 /// An error unless an argument is valid.

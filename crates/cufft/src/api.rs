@@ -5,23 +5,12 @@
 
 use crate::VERSION;
 use crate::plan::{EmbeddedArray, PlanHandle, PlanShape, PlanState, PlanTable, PlanType, ReadyPlan};
-use crate::status::{CufftError, CufftResult, CufftStatus, INVALID_PLAN, INVALID_VALUE, answer, ensure};
+use crate::status::{CufftError, CufftResult, INVALID_PLAN, INVALID_VALUE, ensure, put};
 use heddle_fft::TransformKind;
 use heddle_fft::sequence::Direction;
 use heddle_hostcall::Stream;
 use std::ffi::c_void;
 use std::sync::Arc;
-
-/// Writes a result; a null pointer is an error.
-///
-/// # Safety
-/// The place is there, or null.
-unsafe fn put<V>(place: *mut V, value: V) -> CufftResult<()> {
-    ensure(!place.is_null(), INVALID_VALUE)?;
-    // SAFETY: the caller's promise.
-    unsafe { place.write_unaligned(value) };
-    Ok(())
-}
 
 /// Reads some integers; a null pointer is an error.
 ///
@@ -146,22 +135,7 @@ unsafe fn execute(
     Ok(())
 }
 
-macro_rules! entries {
-    ($(fn $name:ident($($argument:ident: $kind:ty),* $(,)?) $body:block)*) => {$(
-        #[doc = concat!("`", stringify!($name), "` of the library.")]
-        ///
-        /// # Safety
-        /// Pointers are null or valid as the interface requires.
-        #[unsafe(no_mangle)]
-        #[allow(clippy::too_many_arguments, unused_unsafe)]
-        pub unsafe extern "C" fn $name($($argument: $kind),*) -> CufftStatus {
-            // SAFETY: the caller's promise.
-            answer(move || unsafe { $body })
-        }
-    )*};
-}
-
-entries! {
+heddle_hostcall::library_entries! {
     fn cufftPlan1d(plan: *mut PlanHandle, nx: i32, code: i32, batch: i32) {
         create(plan, &dense(&[nx], batch), PlanType::of(code)?)
     }

@@ -2,25 +2,10 @@
 //!
 //! They take no argument: nothing that they are handed is looked at.
 
-use crate::status::{CufftStatus, NOT_SUPPORTED};
-use heddle_hostcall::report_refused;
+use crate::status::NOT_SUPPORTED;
 
-macro_rules! refused {
-    ($($name:ident)*) => {
-        /// Their names.
-        pub const REFUSED: &[&str] = &[$(stringify!($name)),*];
-        $(
-            #[doc = concat!("`", stringify!($name), "` of the library, which is not supported.")]
-            #[unsafe(no_mangle)]
-            pub extern "C" fn $name() -> CufftStatus {
-                report_refused(stringify!($name), "CUFFT_NOT_SUPPORTED");
-                NOT_SUPPORTED
-            }
-        )*
-    };
-}
-
-refused! {
+heddle_hostcall::refused_entries! {
+    NOT_SUPPORTED, "CUFFT_NOT_SUPPORTED":
     cufftDebug cufftDescriptionCreate cufftDescriptionDestroy cufftDescriptionGetTraitInt64
     cufftDescriptionSetTraitInt64 cufftDeviceCreate cufftDeviceDestroy cufftDeviceGetDatabaseStr
     cufftDeviceGetDatabaseStrSize cufftDeviceGetDeviceFunctionTraitInt64 cufftDeviceGetDeviceFunctions

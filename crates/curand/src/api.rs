@@ -1,48 +1,12 @@
 //! The C interface: one function for each entry of `curand.h`.
 #![allow(missing_docs)]
 
-use crate::generator::{Algorithm, Generator, LengthError};
+use crate::generator::{Algorithm, Generator};
 use crate::poisson::{DiscreteDistribution, LARGEST_MEAN};
 use crate::sobol;
-use heddle_hostcall::{HostcallError, Stream};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use crate::status::{CurandError, CurandResult, NOT_INITIALIZED, OUT_OF_RANGE, TYPE_ERROR, ensure, put};
+use heddle_hostcall::Stream;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Answer of an entry: `curandStatus`.
-pub type CurandStatus = i32;
-
-pub const SUCCESS: CurandStatus = 0;
-pub const NOT_INITIALIZED: CurandStatus = 101;
-pub const TYPE_ERROR: CurandStatus = 103;
-pub const OUT_OF_RANGE: CurandStatus = 104;
-pub const LENGTH_NOT_MULTIPLE: CurandStatus = 105;
-pub const LAUNCH_FAILURE: CurandStatus = 201;
-pub const INITIALIZATION_FAILED: CurandStatus = 203;
-pub const ARCH_MISMATCH: CurandStatus = 204;
-pub const INTERNAL_ERROR: CurandStatus = 999;
-
-/// Status other than success.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CurandError(pub CurandStatus);
-
-impl From<HostcallError> for CurandError {
-    fn from(error: HostcallError) -> CurandError {
-        CurandError(match error {
-            HostcallError::NoDriver => INITIALIZATION_FAILED,
-            HostcallError::OtherDriver => ARCH_MISMATCH,
-            HostcallError::Driver(_) => LAUNCH_FAILURE,
-        })
-    }
-}
-
-impl From<LengthError> for CurandError {
-    fn from(_: LengthError) -> CurandError {
-        CurandError(LENGTH_NOT_MULTIPLE)
-    }
-}
-
-/// Result of a call.
-pub type CurandResult<T> = Result<T, CurandError>;
 
 /// State that a program's generator stands for.
 #[allow(missing_debug_implementations)]
@@ -60,10 +24,6 @@ pub type GeneratorHandle = *mut GeneratorState;
 
 /// Distinguishes generators from other memory.
 const MAGIC: u64 = 0x6865_6464_6c65_726e;
-
-fn ensure(holds: bool, status: CurandStatus) -> CurandResult<()> {
-    if holds { Ok(()) } else { Err(CurandError(status)) }
-}
 
 impl GeneratorState {
     /// Finds the state of a handle.
@@ -116,26 +76,6 @@ impl GeneratorState {
     }
 }
 
-/// Runs an entry, and returns its status. A panic becomes a status, too.
-fn answer(body: impl FnOnce() -> CurandResult<()>) -> CurandStatus {
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(())) => SUCCESS,
-        Ok(Err(CurandError(status))) => status,
-        Err(_) => INTERNAL_ERROR,
-    }
-}
-
-/// Writes a result; a null pointer is an error.
-///
-/// # Safety
-/// The place is there, or null.
-unsafe fn put<V>(place: *mut V, value: V) -> CurandResult<()> {
-    ensure(!place.is_null(), OUT_OF_RANGE)?;
-    // SAFETY: the caller's promise.
-    unsafe { place.write_unaligned(value) };
-    Ok(())
-}
-
 /// Makes a generator.
 ///
 /// # Safety
@@ -156,22 +96,7 @@ unsafe fn create(place: *mut GeneratorHandle, kind: i32, is_host: bool) -> Curan
 /// Version of the interface: major, minor, patch.
 const VERSION: [i32; 3] = [10, 4, 0];
 
-macro_rules! entries {
-    ($(fn $name:ident($($argument:ident: $kind:ty),* $(,)?) $body:block)*) => {$(
-        #[doc = concat!("`", stringify!($name), "` of the library.")]
-        ///
-        /// # Safety
-        /// Pointers are null or valid as the interface requires.
-        #[unsafe(no_mangle)]
-        #[allow(unused_unsafe)]
-        pub unsafe extern "C" fn $name($($argument: $kind),*) -> CurandStatus {
-            // SAFETY: the caller's promise.
-            answer(move || unsafe { $body })
-        }
-    )*};
-}
-
-entries! {
+heddle_hostcall::library_entries! {
     fn curandCreateGenerator(generator: *mut GeneratorHandle, kind: i32) {
         create(generator, kind, false)
     }

@@ -15,4 +15,5 @@ pub mod sobol;
 pub mod distributions;
 pub mod poisson;
 pub mod generator;
+pub mod status;
 pub mod api;

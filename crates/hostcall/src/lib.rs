@@ -4,10 +4,13 @@
 //! call, too. While a stream is captured, the work becomes a host node of the graph instead.
 #![deny(unsafe_op_in_unsafe_fn)]
 
+mod interface;
+
+pub use interface::report_refused;
+
 use std::ffi::{CStr, CString, c_char, c_void};
-use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 /// Handle of a stream: the runtime's and the driver's are the same.
 pub type Stream = usize;
@@ -165,18 +168,4 @@ pub fn submit(stream: Stream, work: impl Fn() + 'static) -> Result<(), HostcallE
         // SAFETY: the driver did not take it.
         drop(unsafe { Box::from_raw(work) });
     })
-}
-
-/// Reports once that an unsupported entry is called, and its status, if `HEDDLE_REPORT=1` asks for that.
-pub fn report_refused(entry: &'static str, status: &str) {
-    static REPORTED: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
-    if std::env::var_os("HEDDLE_REPORT").is_none_or(|value| value != "1") {
-        return;
-    }
-    let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
-    if !reported.contains(&entry) {
-        reported.push(entry);
-        // Ignore write errors: nobody can receive the message.
-        let _ = writeln!(std::io::stderr(), "heddle: {entry} is not supported: it returns {status}");
-    }
 }

@@ -333,6 +333,8 @@ pub struct AccessLowering {
     pub lowering: String,
     /// Run-time condition of the lowering; empty if there is none.
     pub condition: String,
+    /// True if the condition only says that a narrow index does not wrap around: a wider one needs none.
+    pub is_wrap_test: bool,
     /// True if the lowering was chosen.
     pub is_chosen: bool,
     /// Cost of the lowering, and of separate accesses, by the target's table; none without a cost model.
@@ -354,7 +356,7 @@ pub struct LoweringCosts {
 
 impl fmt::Display for AccessLowering {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let AccessLowering { accesses, is_store, objects, lowering, condition, is_chosen, costs } = self;
+        let AccessLowering { accesses, is_store, objects, lowering, condition, is_chosen, costs, .. } = self;
         match (accesses, is_store) {
             (0 | 1, false) => f.write_str("load")?,
             (0 | 1, true) => f.write_str("store")?,

@@ -61,6 +61,11 @@ impl StrideCondition {
         self.max < range_of(self.width, self.is_signed).1
     }
 
+    /// True if the condition only says that a value of fewer than 64 bits does not wrap around in a lane.
+    pub fn tests_wrap(&self) -> bool {
+        self.bound.is_none() && self.min != self.max && self.width < 64
+    }
+
     /// Describes the condition in terms of the source: as a comparison of its expressions, or in words for values without one.
     pub fn describe_for_user(&self, func: &Function) -> String {
         let is_named = |value: Value| func.expression(value).is_some();

@@ -1,21 +1,10 @@
 //! Handles, modes, logging, and copies between host and device.
 
 use crate::context::{Context, Handle};
-use crate::status::{CublasError, CublasResult, EXECUTION_FAILED, valid};
+use crate::status::{CublasError, CublasResult, EXECUTION_FAILED, put, valid};
 use heddle_hostcall::Stream;
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
-
-/// Writes a result; a null pointer is an error.
-///
-/// # Safety
-/// The place is there, or null.
-unsafe fn put<V>(place: *mut V, value: V) -> CublasResult<()> {
-    valid(!place.is_null())?;
-    // SAFETY: the caller's promise.
-    unsafe { place.write_unaligned(value) };
-    Ok(())
-}
 
 /// Version of the interface: major, minor, patch.
 const VERSION: [i32; 3] = if crate::MAJOR == 12 { [12, 9, 0] } else { [13, 0, 0] };

@@ -9,7 +9,7 @@ macro_rules! sized_entry {
             #[allow(clippy::too_many_arguments)]
             unsafe extern "C" fn entry($($argument: $kind),*) -> $crate::status::Status {
                 // SAFETY: the caller's promise.
-                $crate::context::answer(move || unsafe { $function($($argument),*) })
+                $crate::status::answer(move || unsafe { $function($($argument),*) })
             }
         };
     };
@@ -41,18 +41,6 @@ macro_rules! routines {
 
 /// Defines entries that take no kind of numbers: with one form, or after `both` with integers (`Int`) of 32 and 64 bits.
 macro_rules! entries {
-    ($(fn $name:ident($($argument:ident: $kind:ty),* $(,)?) $body:block)*) => {$(
-        #[doc = concat!("`", stringify!($name), "` of the library.")]
-        ///
-        /// # Safety
-        /// Pointers are null or valid as the interface requires.
-        #[unsafe(no_mangle)]
-        #[allow(clippy::too_many_arguments, unused_unsafe)]
-        pub unsafe extern "C" fn $name($($argument: $kind),*) -> $crate::status::Status {
-            // SAFETY: the caller's promise.
-            $crate::context::answer(move || unsafe { $body })
-        }
-    )*};
     (both $(fn $name:ident[$entry:literal] $arguments:tt $body:block)*) => {$(
         entries! { @generic $name $arguments $body }
         sized_entry! { $name::<Int>, $entry, i32, $arguments }
@@ -66,6 +54,7 @@ macro_rules! entries {
             unsafe { $body }
         }
     };
+    ($($entries:tt)*) => { heddle_hostcall::library_entries! { $($entries)* } };
 }
 
 pub mod helper;

@@ -2,25 +2,10 @@
 //!
 //! They take no argument: nothing that they are handed is looked at.
 
-use crate::status::{NOT_SUPPORTED, Status};
-use heddle_hostcall::report_refused;
+use crate::status::NOT_SUPPORTED;
 
-macro_rules! refused {
-    ($($name:ident)*) => {
-        /// Their names.
-        pub const REFUSED: &[&str] = &[$(stringify!($name)),*];
-        $(
-            #[doc = concat!("`", stringify!($name), "` of the library, which is not supported.")]
-            #[unsafe(no_mangle)]
-            pub extern "C" fn $name() -> Status {
-                report_refused(stringify!($name), "CUBLAS_STATUS_NOT_SUPPORTED");
-                NOT_SUPPORTED
-            }
-        )*
-    };
-}
-
-refused! {
+heddle_hostcall::refused_entries! {
+    NOT_SUPPORTED, "CUBLAS_STATUS_NOT_SUPPORTED":
     cublasCgelsBatched cublasCgeqrfBatched cublasCherk3mEx cublasCherk3mEx_64 cublasCherkEx
     cublasCherkEx_64 cublasCsyrk3mEx cublasCsyrk3mEx_64 cublasCsyrkEx cublasCsyrkEx_64 cublasDgelsBatched
     cublasDgemmGroupedBatched cublasDgemmGroupedBatched_64 cublasDgeqrfBatched cublasGemmGroupedBatchedEx

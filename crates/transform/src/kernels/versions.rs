@@ -157,6 +157,7 @@ fn remarks(region: &Function, rewritten: impl Iterator<Item = Inst>) -> Vec<Diag
             objects: region.describe_object(address).into_iter().collect(),
             lowering: "strided in the fast version of its region".into(),
             condition: "the lanes' indices are in one block".into(),
+            is_wrap_test: false,
             is_chosen: true,
             costs: None,
         });

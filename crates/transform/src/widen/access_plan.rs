@@ -184,6 +184,7 @@ impl<'a> AccessPlanner<'a> {
             objects: Vec::new(),
             lowering,
             condition: String::new(),
+            is_wrap_test: false,
             is_chosen: together < separate,
             costs: Some(LoweringCosts { together, separate, target, times: 1 }),
         }

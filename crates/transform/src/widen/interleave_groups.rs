@@ -184,6 +184,8 @@ impl InterleaveGroup {
             self.conditions.iter().map(|it| it.describe_for_user(planner.func)).collect();
         AccessLowering {
             condition: conditions.into_iter().collect::<Vec<_>>().join(" and "),
+            is_wrap_test: !self.conditions.is_empty()
+                && self.conditions.iter().all(StrideCondition::tests_wrap),
             ..planner.lowering(direction, number, text, [together, separate])
         }
     }
