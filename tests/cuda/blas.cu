@@ -1,6 +1,7 @@
 // cuBLAS from CUDA C++: each routine against plain loops on the host, in both pointer modes, and captured in a graph. The declarations
 // are our own: NVIDIA's package with the headers has 400 MB.
 
+#include "statuses.h"
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -21,22 +22,6 @@ enum { LEFT = 0, RIGHT = 1 };
 enum { NON_UNIT = 0, UNIT = 1 };
 
 #define CUDA(call) expect_code(call, 0, #call, __LINE__)
-#define CHECK(call) expect_code(call, SUCCESS, #call, __LINE__)
-#define FAILS(call, status) expect_code(call, status, #call, __LINE__)
-#define REQUIRE(condition)                                                                                         \
-  do {                                                                                                             \
-    if (!(condition)) {                                                                                            \
-      std::printf("%d: not %s\n", __LINE__, #condition);                                                           \
-      std::exit(1);                                                                                                \
-    }                                                                                                              \
-  } while (false)
-
-static void expect_code(int found, int status, const char *call, int line) {
-  if (found != status) {
-    std::printf("%d: %s gives %d\n", line, call, found);
-    std::exit(1);
-  }
-}
 
 static void succeeds(Status found, int line) { expect_code(found, SUCCESS, "the call", line); }
 

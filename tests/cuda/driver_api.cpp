@@ -1,5 +1,6 @@
 // A program on CUDA's driver interface: memory of all kinds, modules, launches, streams, events, graphs, errors.
 
+#include "require.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,13 +13,6 @@
 
 #define CHECK(call) wanted(call, CUDA_SUCCESS, #call, __LINE__)
 #define FAILS(call, code) wanted(call, code, #call, __LINE__)
-#define REQUIRE(condition)                                                                                         \
-  do {                                                                                                             \
-    if (!(condition)) {                                                                                            \
-      std::printf("%d: not %s\n", __LINE__, #condition);                                                           \
-      std::exit(1);                                                                                                \
-    }                                                                                                              \
-  } while (false)
 
 static void wanted(CUresult found, CUresult code, const char *call, int line) {
   if (found != code) {

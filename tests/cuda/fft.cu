@@ -1,6 +1,7 @@
 // cuFFT from CUDA C++: against the definition of the transform, on streams, in place, with layouts, and captured in a graph. The
 // declarations are our own.
 
+#include "statuses.h"
 #include <cmath>
 #include <complex>
 #include <cstdio>
@@ -11,23 +12,6 @@ enum { SUCCESS = 0, INVALID_PLAN = 1, INVALID_TYPE = 3, INVALID_VALUE = 4, INVAL
 enum { C2C = 0x29, R2C = 0x2a, C2R = 0x2c, Z2Z = 0x69, D2Z = 0x6a, Z2D = 0x6c };
 enum { FORWARD = -1, INVERSE = 1 };
 typedef std::complex<double> Complex;
-
-#define CHECK(call) expect_code(call, SUCCESS, #call, __LINE__)
-#define FAILS(call, status) expect_code(call, status, #call, __LINE__)
-#define REQUIRE(condition)                                                                                         \
-  do {                                                                                                             \
-    if (!(condition)) {                                                                                            \
-      std::printf("%d: not %s\n", __LINE__, #condition);                                                           \
-      std::exit(1);                                                                                                \
-    }                                                                                                              \
-  } while (false)
-
-static void expect_code(int found, int status, const char *call, int line) {
-  if (found != status) {
-    std::printf("%d: %s gives %d\n", line, call, found);
-    std::exit(1);
-  }
-}
 
 extern "C" {
 int cufftPlan1d(int *, int, int, int);

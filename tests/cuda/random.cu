@@ -1,6 +1,7 @@
 // cuRAND's host interface from CUDA C++: against kernels that compute the same generators, on streams, and captured in a graph. The
 // declarations are our own.
 
+#include "statuses.h"
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -11,23 +12,6 @@ typedef struct Generator *Handle;
 typedef struct Distribution *Discrete;
 enum { SUCCESS = 0, NOT_INITIALIZED = 101, TYPE_ERROR = 103, OUT_OF_RANGE = 104, LENGTH_NOT_MULTIPLE = 105 };
 enum { XORWOW = 101, MRG32K3A = 121, MTGP32 = 141, MT19937 = 142, PHILOX = 161, SOBOL32 = 201, SCRAMBLED_SOBOL32 = 202, SOBOL64 = 203 };
-
-#define CHECK(call) expect_code(call, SUCCESS, #call, __LINE__)
-#define FAILS(call, status) expect_code(call, status, #call, __LINE__)
-#define REQUIRE(condition)                                                                                         \
-  do {                                                                                                             \
-    if (!(condition)) {                                                                                            \
-      std::printf("%d: not %s\n", __LINE__, #condition);                                                           \
-      std::exit(1);                                                                                                \
-    }                                                                                                              \
-  } while (false)
-
-static void expect_code(int found, int status, const char *call, int line) {
-  if (found != status) {
-    std::printf("%d: %s gives %d\n", line, call, found);
-    std::exit(1);
-  }
-}
 
 extern "C" {
 int curandCreateGenerator(Handle *, int);

@@ -1,20 +1,13 @@
 // An image of two translation units that are linked when it is loaded, packed by hand as `nvcc -rdc=true` packs it: a wrapper of
 // version 2 with an empty container, and a list of containers with the PTX of each unit.
 
+#include "require.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <cuda_runtime.h>
 #include <string>
 #include <vector>
-
-#define REQUIRE(condition)                                                                                         \
-  do {                                                                                                             \
-    if (!(condition)) {                                                                                            \
-      std::printf("%d: not %s\n", __LINE__, #condition);                                                           \
-      std::exit(1);                                                                                                \
-    }                                                                                                              \
-  } while (false)
 
 extern "C" {
 void **__cudaRegisterFatBinary(void *);

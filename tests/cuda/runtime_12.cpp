@@ -1,17 +1,10 @@
 // The runtime as programs of CUDA 12 see it: structures that differ from those of CUDA 13, libraries, launches by handle.
 
+#include "require.h"
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <cuda_runtime.h>
-
-#define REQUIRE(condition)                                                                                         \
-  do {                                                                                                             \
-    if (!(condition)) {                                                                                            \
-      std::printf("%d: not %s\n", __LINE__, #condition);                                                           \
-      std::exit(1);                                                                                                \
-    }                                                                                                              \
-  } while (false)
 
 int main(int, char **arguments) {
   int version = 0;

@@ -1,5 +1,6 @@
 // A program in CUDA C++: kernels by `<<<…>>>`, variables of the device, memory, streams, graphs, cooperative groups, errors.
 
+#include "require.h"
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cstdlib>
@@ -11,13 +12,6 @@ namespace cg = cooperative_groups;
 
 #define CHECK(call) wanted(call, cudaSuccess, #call, __LINE__)
 #define FAILS(call, code) wanted(call, code, #call, __LINE__)
-#define REQUIRE(condition)                                                                                         \
-  do {                                                                                                             \
-    if (!(condition)) {                                                                                            \
-      std::printf("%d: not %s\n", __LINE__, #condition);                                                           \
-      std::exit(1);                                                                                                \
-    }                                                                                                              \
-  } while (false)
 
 static void wanted(cudaError_t found, cudaError_t code, const char *call, int line) {
   if (found != code) {
