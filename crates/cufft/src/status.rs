@@ -4,7 +4,6 @@
 /// Answer of an entry: `cufftResult`.
 pub type CufftStatus = i32;
 
-pub const SUCCESS: CufftStatus = 0;
 pub const INVALID_PLAN: CufftStatus = 1;
 pub const ALLOC_FAILED: CufftStatus = 2;
 pub const INVALID_TYPE: CufftStatus = 3;

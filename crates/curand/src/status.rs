@@ -6,7 +6,6 @@ use crate::generator::LengthError;
 /// Answer of an entry: `curandStatus`.
 pub type CurandStatus = i32;
 
-pub const SUCCESS: CurandStatus = 0;
 pub const NOT_INITIALIZED: CurandStatus = 101;
 pub const TYPE_ERROR: CurandStatus = 103;
 pub const OUT_OF_RANGE: CurandStatus = 104;

@@ -1,4 +1,4 @@
-//! Transforms of batches of arrays with up to some dimensions.
+//! Transforms of batches of arrays with one or more dimensions.
 
 use crate::real::RealPlan;
 use crate::sequence::{Direction, SequencePlan};
@@ -27,7 +27,7 @@ pub struct ArrayLayout {
 }
 
 impl ArrayLayout {
-    /// Returns an array with these sizes of the memory below it, a distance between elements, and one between arrays.
+    /// Returns the layout of arrays in memory of these sizes, with a distance between elements and one between arrays.
     pub fn embedded(sizes: &[usize], stride: isize, batch: isize) -> Self {
         let mut strides = vec![stride; sizes.len()];
         for i in (1..sizes.len()).rev() {
@@ -50,11 +50,12 @@ pub struct ArrayTransform<R> {
 
 /// Sequences of a dimension: those next to each other, and starts of such groups.
 struct Axis {
-    /// Elements of a sequence, and its stride in source and target.
+    /// From one element of a sequence to the next, in source and target.
     strides: [isize; 2],
+    /// Number of sequences next to each other, and the distance from one to the next.
     lanes: usize,
     lane: [isize; 2],
-    /// Numbers and strides of the other dimensions.
+    /// Sizes and strides of the other dimensions.
     outer: Vec<(usize, [isize; 2])>,
 }
 
@@ -76,7 +77,7 @@ impl Axis {
 }
 
 impl<R: FftReal> ArrayTransform<R> {
-    /// Plans transforms of arrays with one size or more, each from one on.
+    /// Plans transforms of arrays with one or more sizes of at least 1.
     pub fn new(sizes: &[usize], kind: TransformKind, batch: usize) -> Self {
         let last = sizes.len().saturating_sub(1);
         let is_real = kind != TransformKind::Complex;
@@ -190,7 +191,7 @@ impl<R: FftReal> ArrayTransform<R> {
             // SAFETY: the caller's promise.
             unsafe { plan.transform(source, target, axis.lanes, direction) };
         };
-        let work = axis.lanes * plan.size * (2 + plan.size.ilog2() as usize);
+        let work = axis.lanes * plan.work();
         // SAFETY: groups are apart.
         unsafe { for_each(axis.groups(), work, group) };
     }
@@ -218,7 +219,7 @@ impl<R: FftReal> ArrayTransform<R> {
                 plan.transform(real.offset(start[0]), complex.offset(2 * start[1]), axis.lanes, direction)
             };
         };
-        let work = axis.lanes * plan.size * (2 + plan.size.ilog2() as usize) / 2;
+        let work = axis.lanes * plan.work();
         // SAFETY: groups are apart.
         unsafe { for_each(axis.groups(), work, group) };
     }

@@ -1,21 +1,13 @@
 //! Transforms of as many sequences as there are lanes: loaded into planes, transformed, stored.
 
 use crate::passes::{LanePasses, times};
-use crate::simd::Simd;
-use crate::view::SequencesView;
+use crate::simd::{FftReal, Simd};
+use crate::view::{SequencesView, with_scratch};
 use heddle_blas::Number as _;
+use heddle_blas::batch::for_each;
 
-/// Step between the transform and memory.
+/// Sequences that are transformed in lanes, as many at once as there are lanes.
 #[derive(Clone, Copy, Debug)]
-pub enum BlockStep<'a, R> {
-    /// None.
-    None,
-    /// Multiplies outputs with numbers: for each element all lanes, first real parts, then imaginary ones.
-    Multiply(&'a [R]),
-}
-
-/// Sequences that are transformed at once.
-#[derive(Debug)]
 pub struct LaneBlock<'a, R> {
     /// Passes of the size.
     pub passes: &'a LanePasses<R>,
@@ -23,40 +15,56 @@ pub struct LaneBlock<'a, R> {
     pub source: SequencesView<R>,
     /// Sequences that are written, after all are read.
     pub target: SequencesView<R>,
-    /// Sequences.
+    /// Number of sequences.
     pub count: usize,
-    /// Lanes with those that have no sequence: whole vectors.
+    /// Lanes of a block with those that have no sequence: whole vectors.
     pub lanes: usize,
-    /// True for parts that change places when they are loaded.
+    /// True if real and imaginary parts change places when they are loaded.
     pub swap_source: bool,
-    /// True for parts that change places when they are stored.
+    /// True if real and imaginary parts change places when they are stored.
     pub swap_target: bool,
-    /// Step after the transform.
-    pub step: BlockStep<'a, R>,
-    /// Room for [`LaneBlock::scratch`] numbers, aligned for vectors.
-    pub scratch: *mut R,
+    /// Numbers that multiply the outputs: for each block, for each element all lanes, first real parts, then imaginary ones.
+    pub factors: Option<&'a [R]>,
 }
 
-impl<R> LaneBlock<'_, R> {
-    /// Returns the numbers that a block needs for its work.
-    pub fn scratch(size: usize, lanes: usize) -> usize {
-        4 * size * lanes
+impl<R: FftReal> LaneBlock<'_, R> {
+    /// Transforms the sequences block by block, on several threads if a sequence takes many multiplications (`work`).
+    ///
+    /// # Safety
+    /// The sequences are there; sources and targets that are not the same do not overlap.
+    pub(crate) unsafe fn run(&self, work: usize) {
+        let (size, lanes) = (self.passes.size, self.lanes);
+        let plane = size * lanes;
+        let part = |number: usize| {
+            let first = number * lanes;
+            let part = LaneBlock {
+                source: self.source.from(first),
+                target: self.target.from(first),
+                count: lanes.min(self.count - first),
+                factors: self.factors.map(|all| &all[2 * number * plane..][..2 * plane]),
+                ..*self
+            };
+            // SAFETY: the caller's promise; there is room for two buffers of real and imaginary parts.
+            with_scratch(4 * plane, |scratch| unsafe { R::run(&part, scratch) });
+        };
+        // SAFETY: sequences are apart.
+        unsafe { for_each(self.count.div_ceil(lanes), lanes * work, part) };
     }
 }
 
 /// Transforms the sequences of a block.
 ///
 /// # Safety
-/// The sequences are there, and the machine has the instructions.
+/// The sequences are there, the scratch memory has room for two buffers, and the machine has the instructions.
 #[inline(always)]
-pub(crate) unsafe fn run_block<V: Simd>(block: &LaneBlock<'_, V::Number>) {
+pub(crate) unsafe fn run_block<V: Simd>(block: &LaneBlock<'_, V::Number>, scratch: *mut V::Number) {
     let plane = block.passes.size * block.lanes;
-    let buffers = [block.scratch, block.scratch.wrapping_add(2 * plane)];
+    let buffers = [scratch, scratch.wrapping_add(2 * plane)];
     // SAFETY: the caller's promise; the scratch memory has both buffers.
     unsafe {
         load::<V>(block, buffers[0]);
         let result = buffers[usize::from(block.passes.run::<V>(block.lanes, plane, buffers))];
-        if let BlockStep::Multiply(factors) = block.step {
+        if let Some(factors) = block.factors {
             multiply::<V>(block, factors, result);
         }
         store::<V>(block, result);

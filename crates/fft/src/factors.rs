@@ -1,5 +1,7 @@
 //! Factors of sizes, and roots of unity.
 
+use crate::simd::FftReal;
+
 /// Largest prime factor that a pass computes by its definition.
 pub const LARGEST_RADIX: usize = 31;
 
@@ -26,13 +28,13 @@ pub fn radices(size: usize) -> Option<Vec<usize>> {
     Some(radices)
 }
 
-/// Returns the factor next to the square root, from below, if each of both factors is at least a number.
+/// Returns the largest factor up to the square root, if it is at least this number.
 pub fn balanced_factor(size: usize, least: usize) -> Option<usize> {
     let factor = (1..=size.isqrt()).rev().find(|factor| size.is_multiple_of(*factor))?;
     (factor >= least).then_some(factor)
 }
 
-/// Returns a size from a number on whose transform is fast.
+/// Returns a size of at least this one, whose transform is fast.
 pub fn fast_size(least: usize) -> usize {
     let scaled = |odd: usize| odd * least.div_ceil(odd).next_power_of_two();
     [1, 3, 5, 9, 15].map(scaled).into_iter().min().unwrap_or(least)
@@ -57,4 +59,10 @@ pub fn root(index: u64, size: u64) -> (f64, f64) {
         _ => (cos, -sin),
     };
     (re, -im)
+}
+
+/// Returns [`root`] in the precision of a transform.
+pub(crate) fn rounded_root<R: FftReal>(index: u64, size: u64) -> [R; 2] {
+    let (re, im) = root(index, size);
+    [R::from_f64(re), R::from_f64(im)]
 }

@@ -3,7 +3,7 @@
 //! Element `i` of lane `q` is at `i * lanes + q`, real and imaginary parts in arrays of their own. A pass of radix r over sequences
 //! of n = r·m elements in s lanes reads elements p + m·j and writes them at r·p + k; then there are s·r lanes of m elements each.
 
-use crate::factors::{radices, root};
+use crate::factors::{radices, rounded_root};
 use crate::simd::{FftReal, Simd};
 use heddle_blas::{Number as _, Real as _};
 
@@ -25,12 +25,6 @@ pub struct LanePasses<R> {
     /// Elements of a transform.
     pub size: usize,
     passes: Vec<RadixPass<R>>,
-}
-
-/// Returns a root of unity.
-pub(crate) fn rounded_root<R: FftReal>(index: u64, size: u64) -> [R; 2] {
-    let (re, im) = root(index, size);
-    [R::from_f64(re), R::from_f64(im)]
 }
 
 impl<R: FftReal> LanePasses<R> {

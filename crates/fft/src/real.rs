@@ -2,7 +2,7 @@
 //!
 //! Pairs of an even number of real numbers are one complex sequence of half the size; an odd number has zeros as imaginary parts.
 
-use crate::passes::rounded_root;
+use crate::factors::rounded_root;
 use crate::sequence::{Direction, SequencePlan, product};
 use crate::simd::FftReal;
 use crate::view::{SequencesView, with_scratch};
@@ -22,7 +22,7 @@ pub struct RealPlan<R> {
 const GROUP: usize = 16;
 
 impl<R: FftReal> RealPlan<R> {
-    /// Plans a size from one on.
+    /// Plans transforms of a size of at least 1.
     pub fn new(size: usize) -> Self {
         let is_even = size.is_multiple_of(2);
         RealPlan {
@@ -36,9 +36,9 @@ impl<R: FftReal> RealPlan<R> {
         }
     }
 
-    /// Returns the complex numbers of half a spectrum.
-    pub fn outputs(&self) -> usize {
-        self.size / 2 + 1
+    /// Returns about as many multiplications as a transform takes.
+    pub(crate) fn work(&self) -> usize {
+        self.size * (2 + self.size.ilog2() as usize) / 2
     }
 
     /// Transforms real sequences forward, or half spectra to them. `real` has real numbers and `complex` complex ones, by distances of
@@ -69,7 +69,7 @@ impl<R: FftReal> RealPlan<R> {
                 }
             });
         };
-        let work = group * self.size * (2 + self.size.ilog2() as usize) / 2;
+        let work = group * self.work();
         // SAFETY: sequences are apart.
         unsafe { for_each(count.div_ceil(group), work, each) };
     }

@@ -1,8 +1,8 @@
 //! Complex transforms of one size: of single sequences, and of many in lanes.
 
-use crate::block::{BlockStep, LaneBlock};
-use crate::factors::{balanced_factor, fast_size};
-use crate::passes::{LanePasses, rounded_root};
+use crate::block::LaneBlock;
+use crate::factors::{balanced_factor, fast_size, rounded_root};
+use crate::passes::LanePasses;
 use crate::simd::FftReal;
 use crate::view::{SequencesView, with_scratch};
 use heddle_blas::batch::for_each;
@@ -22,13 +22,13 @@ enum SequenceAlgorithm<R> {
     Matrix {
         /// All of it, for many sequences.
         whole: LanePasses<R>,
-        /// Transforms of the columns, whose number is the rows'.
+        /// Transforms of the columns: their size is the number of rows.
         columns: LanePasses<R>,
         /// Transforms of the rows.
         rows: LanePasses<R>,
         /// Lanes of a block of columns, and of rows.
         lanes: [usize; 2],
-        /// Roots for each block of columns, as [`BlockStep::Multiply`] takes them.
+        /// Roots for each block of columns, as [`LaneBlock::factors`] takes them.
         roots: Vec<R>,
     },
     /// A convolution of a size whose transforms are fast.
@@ -69,7 +69,7 @@ fn block_lanes<R: FftReal>(size: usize, count: usize) -> usize {
 }
 
 impl<R: FftReal> SequencePlan<R> {
-    /// Plans a size from one on.
+    /// Plans transforms of a size of at least 1.
     pub fn new(size: usize) -> Self {
         let algorithm = match LanePasses::new(size) {
             None => Self::convolution(size),
@@ -152,30 +152,22 @@ impl<R: FftReal> SequencePlan<R> {
         };
         let lanes = block_lanes::<R>(self.size, count);
         let swapped = direction == Direction::Inverse;
-        let block = |block: usize| {
-            let first = block * lanes;
-            with_scratch(LaneBlock::<R>::scratch(self.size, lanes), |scratch| {
-                let block = LaneBlock {
-                    passes,
-                    source: source.from(first),
-                    target: target.from(first),
-                    count: lanes.min(count - first),
-                    lanes,
-                    swap_source: swapped,
-                    swap_target: swapped,
-                    step: BlockStep::None,
-                    scratch,
-                };
-                // SAFETY: the caller's promise.
-                unsafe { R::run(&block) };
-            });
+        let all = LaneBlock {
+            passes,
+            source,
+            target,
+            count,
+            lanes,
+            swap_source: swapped,
+            swap_target: swapped,
+            factors: None,
         };
-        // SAFETY: sequences are apart.
-        unsafe { for_each(count.div_ceil(lanes), lanes * self.work(), block) };
+        // SAFETY: the caller's promise.
+        unsafe { all.run(self.work()) };
     }
 
     /// Returns about as many multiplications as a transform takes.
-    fn work(&self) -> usize {
+    pub(crate) fn work(&self) -> usize {
         self.size * (2 + self.size.ilog2() as usize)
     }
 
@@ -226,29 +218,20 @@ impl<R: FftReal> SequencePlan<R> {
         between: SequencesView<R>,
         direction: Direction,
     ) {
-        let plane = passes.size * lanes;
         let matrix =
             SequencesView { element: columns as isize * source.element, lane: source.element, ..source };
-        let block = |block: usize| {
-            let first = block * lanes;
-            with_scratch(LaneBlock::<R>::scratch(passes.size, lanes), |scratch| {
-                let block = LaneBlock {
-                    passes,
-                    source: matrix.from(first),
-                    target: between.from(first),
-                    count: lanes.min(columns - first),
-                    lanes,
-                    swap_source: direction == Direction::Inverse,
-                    swap_target: false,
-                    step: BlockStep::Multiply(&roots[block * 2 * plane..][..2 * plane]),
-                    scratch,
-                };
-                // SAFETY: the caller's promise.
-                unsafe { R::run(&block) };
-            });
+        let all = LaneBlock {
+            passes,
+            source: matrix,
+            target: between,
+            count: columns,
+            lanes,
+            swap_source: direction == Direction::Inverse,
+            swap_target: false,
+            factors: Some(roots),
         };
-        // SAFETY: columns are apart.
-        unsafe { for_each(columns.div_ceil(lanes), lanes * passes.size * 8, block) };
+        // SAFETY: the caller's promise.
+        unsafe { all.run(passes.size * 8) };
     }
 
     /// Transforms what [`SequencePlan::columns`] has stored.
@@ -267,26 +250,18 @@ impl<R: FftReal> SequencePlan<R> {
         let source = SequencesView { element: between.lane, lane: between.element, ..between };
         let matrix =
             SequencesView { element: rows as isize * target.element, lane: target.element, ..target };
-        let block = |block: usize| {
-            let first = block * lanes;
-            with_scratch(LaneBlock::<R>::scratch(passes.size, lanes), |scratch| {
-                let block = LaneBlock {
-                    passes,
-                    source: source.from(first),
-                    target: matrix.from(first),
-                    count: lanes.min(rows - first),
-                    lanes,
-                    swap_source: false,
-                    swap_target: direction == Direction::Inverse,
-                    step: BlockStep::None,
-                    scratch,
-                };
-                // SAFETY: the caller's promise.
-                unsafe { R::run(&block) };
-            });
+        let all = LaneBlock {
+            passes,
+            source,
+            target: matrix,
+            count: rows,
+            lanes,
+            swap_source: false,
+            swap_target: direction == Direction::Inverse,
+            factors: None,
         };
-        // SAFETY: rows are apart.
-        unsafe { for_each(rows.div_ceil(lanes), lanes * passes.size * 8, block) };
+        // SAFETY: the caller's promise.
+        unsafe { all.run(passes.size * 8) };
     }
 
     /// Transforms one sequence by a convolution.

@@ -55,8 +55,8 @@ pub trait FftReal: Real {
     /// Transforms the sequences of a block.
     ///
     /// # Safety
-    /// The sequences are there, and the scratch memory has room.
-    unsafe fn run(block: &LaneBlock<'_, Self>);
+    /// The sequences are there, and the scratch memory has room for two buffers of real and imaginary parts.
+    unsafe fn run(block: &LaneBlock<'_, Self>, scratch: *mut Self);
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -262,29 +262,29 @@ macro_rules! real {
             }
 
             // SAFETY: the caller's promise, on a machine with the instructions.
-            unsafe fn run(block: &LaneBlock<'_, Self>) {
+            unsafe fn run(block: &LaneBlock<'_, Self>, scratch: *mut Self) {
                 // SAFETY: the caller's promise, on a machine with the instructions.
                 #[cfg(target_arch = "x86_64")]
                 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-                unsafe fn avx512(block: &LaneBlock<'_, $number>) {
+                unsafe fn avx512(block: &LaneBlock<'_, $number>, scratch: *mut $number) {
                     // SAFETY: as above.
-                    unsafe { run_block::<$avx512>(block) }
+                    unsafe { run_block::<$avx512>(block, scratch) }
                 }
                 // SAFETY: the caller's promise, on a machine with the instructions.
                 #[cfg(target_arch = "x86_64")]
                 #[target_feature(enable = "avx2,fma")]
-                unsafe fn avx2(block: &LaneBlock<'_, $number>) {
+                unsafe fn avx2(block: &LaneBlock<'_, $number>, scratch: *mut $number) {
                     // SAFETY: as above.
-                    unsafe { run_block::<$avx2>(block) }
+                    unsafe { run_block::<$avx2>(block, scratch) }
                 }
                 // SAFETY: the machine has the instructions of its level.
                 unsafe {
                     match level() {
                         #[cfg(target_arch = "x86_64")]
-                        VectorLevel::Avx512 => avx512(block),
+                        VectorLevel::Avx512 => avx512(block, scratch),
                         #[cfg(target_arch = "x86_64")]
-                        VectorLevel::Avx2 => avx2(block),
-                        _ => run_block::<PortableVector<$number>>(block),
+                        VectorLevel::Avx2 => avx2(block, scratch),
+                        _ => run_block::<PortableVector<$number>>(block, scratch),
                     }
                 }
             }

@@ -61,7 +61,7 @@ struct ScratchLine(#[allow(dead_code)] [u64; 8]);
 /// Bytes of a piece that a thread keeps for its next call.
 const KEPT: usize = 16 << 20;
 
-/// Calls a function with memory of zeros or older numbers for some numbers.
+/// Calls a function with room for some numbers, whose values are unspecified.
 pub fn with_scratch<R, T>(count: usize, call: impl FnOnce(*mut R) -> T) -> T {
     thread_local! {
         /// Free memory: as many pieces as calls were in each other.

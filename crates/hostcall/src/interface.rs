@@ -1,10 +1,10 @@
-//! What the C interfaces of libraries share: statuses, results, entries, and entries that are not supported.
+//! Parts that the C interfaces of all libraries have: statuses, results, entries, and entries that are not supported.
 
 use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 
-/// Defines a library's error and result, from the names and from the statuses that failures of every library have. A module `status` of the
-/// library's crate contains it: entries take `answer` from there.
+/// Defines a library's error, its result, and the functions `ensure`, `put` and `answer`, from names and from the library's statuses for failures
+/// that every library has. It belongs into the module `status` of the library's crate, where entries look for `answer`.
 #[macro_export]
 macro_rules! library_status {
     (
