@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
-enum { SUCCESS = 0, INVALID_PLAN = 1, INVALID_TYPE = 3, INVALID_VALUE = 4, INVALID_SIZE = 8, NOT_SUPPORTED = 16 };
+enum { SUCCESS = 0, INVALID_PLAN = 1, ALLOC_FAILED = 2, INVALID_TYPE = 3, INVALID_VALUE = 4, INVALID_SIZE = 8, NOT_SUPPORTED = 16 };
 enum { C2C = 0x29, R2C = 0x2a, C2R = 0x2c, Z2Z = 0x69, D2Z = 0x6a, Z2D = 0x6c };
 enum { FORWARD = -1, INVERSE = 1 };
 typedef std::complex<double> Complex;
@@ -303,6 +303,9 @@ static void test_errors() {
   FAILS(cufftExecC2C(12345, data.data, data.data, FORWARD), INVALID_PLAN);
   CHECK(cufftCreate(&plan));
   CHECK(cufftCreate(&other));
+  // A terabyte of roots.
+  long long huge = 1LL << 34;
+  FAILS(cufftMakePlanMany64(plan, 1, &huge, nullptr, 1, 0, nullptr, 1, 0, C2C, 1, &work), ALLOC_FAILED);
   REQUIRE(plan != other);
   FAILS(cufftExecC2C(plan, data.data, data.data, FORWARD), INVALID_PLAN);
   FAILS(cufftGetSize(plan, &work), INVALID_PLAN);

@@ -4,6 +4,7 @@ use crate::status::{
     ALLOC_FAILED, CufftError, CufftResult, INVALID_PLAN, INVALID_SIZE, INVALID_TYPE, INVALID_VALUE,
     NOT_SUPPORTED, ensure,
 };
+use heddle_fft::factors::radices;
 use heddle_fft::sequence::Direction;
 use heddle_fft::{ArrayLayout, ArrayTransform, FftReal, TransformKind};
 use heddle_hostcall::Stream;
@@ -134,10 +135,18 @@ pub struct ReadyPlan {
     padded: Option<ArrayLayout>,
 }
 
+/// Bytes that a plan takes for an element of a dimension, as doubles: with passes, and with a convolution, whose size is up to four times
+/// as large.
+const BYTES: [usize; 2] = [64, 512];
+
 impl ReadyPlan {
-    /// Makes a plan.
+    /// Makes a plan, if there is memory for it: an allocation that fails would end the process.
     pub fn new(shape: &PlanShape, numbers: PlanType) -> CufftResult<ReadyPlan> {
         let sizes = shape.checked()?;
+        let bytes = |&size: &usize| size.saturating_mul(BYTES[usize::from(radices(size).is_none())]);
+        let bytes = sizes.iter().map(bytes).fold(0, usize::saturating_add);
+        heddle_hostcall::ready()?;
+        ensure(bytes <= heddle_hostcall::free_memory()?, ALLOC_FAILED)?;
         let batch = shape.batch as usize;
         let dense = |last: usize| {
             let mut memory = sizes.clone();

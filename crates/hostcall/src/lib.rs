@@ -92,6 +92,7 @@ driver! {
     fn cuDevicePrimaryCtxRetain(context: *mut usize, device: i32);
     fn cuCtxGetCurrent(context: *mut usize);
     fn cuCtxSetCurrent(context: usize);
+    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
     fn cuStreamIsCapturing(stream: Stream, status: *mut i32);
     fn cuStreamSynchronize(stream: Stream);
     fn cuLaunchHostFunc(stream: Stream, function: *const c_void, data: *const c_void);
@@ -122,6 +123,15 @@ pub fn ready() -> Result<(), HostcallError> {
         cuDevicePrimaryCtxRetain(&mut context, 0).map(|()| context)
     });
     cuCtxSetCurrent((*primary)?)
+}
+
+/// Returns the bytes of memory that are free, as the driver tells them. The thread is [`ready`].
+///
+/// # Errors
+/// The thread is in no context.
+pub fn free_memory() -> Result<usize, HostcallError> {
+    let (mut free, mut total) = (0, 0);
+    cuMemGetInfo_v2(&mut free, &mut total).map(|()| free)
 }
 
 /// Work that a graph does.
