@@ -4,7 +4,8 @@
 //! exit stops them: a signal interrupts each, and its handler never returns. A thread stops only where it runs code of LLVM, clang or
 //! Heddle; in the C library it may hold the lock of the allocator, which the rest of the exit needs, so it is interrupted again.
 //!
-//! A table may be destroyed before the exit stops the thread that just made it. A thread that fails from then on is stopped, too.
+//! A table may be destroyed before the exit stops the thread that just made it. A thread that faults then waits for the exit, and is
+//! stopped, too; where the process does not exit within half a second, the fault is the program's.
 //!
 //! The variables of the main thread are destroyed before all tables, by `exit` and by `pthread_exit`. After the latter the process goes
 //! on with its other threads, and stopped ones continue.
@@ -51,6 +52,7 @@ impl CompilerThread {
 
     /// Registers the calling thread, unless it is registered.
     pub fn enter() -> CompilerThread {
+        signals::install_signal_handlers();
         // A thread whose variables are destroyed is about to end the process, or to end.
         let is_known = IS_REGISTERED.try_with(|it| it.replace(true)).unwrap_or(true);
         let free = |slot: &ThreadSlot| {
@@ -118,29 +120,15 @@ pub fn stop_compiler_threads() {
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod signals {
-    use super::{IS_STOPPING, SLOTS, ThreadSlot};
+    use super::{IS_STOPPING, SLOTS, ThreadSlot, own_slot};
+    use crate::signal_handlers::{INTERRUPTION, Interruption, interrupt_thread};
+    pub(super) use crate::signal_handlers::{install_signal_handlers, this_thread};
     use std::ffi::{CStr, c_int, c_void};
-    use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::{Duration, Instant};
-
-    pub(super) fn this_thread() -> i32 {
-        // SAFETY: there is nothing that it needs.
-        unsafe { libc::gettid() }
-    }
 
     /// Code in which a thread may stop: start and end of each segment.
     static RANGES: [[AtomicUsize; 2]; 16] = [const { [const { AtomicUsize::new(0) }; 2] }; 16];
-
-    /// Signal that interrupts threads; programs ignore it by default.
-    const SIGNAL: c_int = libc::SIGURG;
-
-    /// Signals that are handled: that one, and those of threads that use what is destroyed.
-    const SIGNALS: [c_int; 6] =
-        [SIGNAL, libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT];
-
-    /// Actions of the program for the signals.
-    static PREVIOUS: [AtomicPtr<libc::sigaction>; SIGNALS.len()] =
-        [const { AtomicPtr::new(std::ptr::null_mut()) }; SIGNALS.len()];
 
     /// Adds the code of a loaded library if it is LLVM, clang or the library of this function.
     ///
@@ -224,75 +212,34 @@ mod signals {
         slot.is_stopped.store(false, Ordering::SeqCst);
     }
 
-    /// Handler of the signal.
-    ///
-    /// # Safety
-    /// The system calls it, with information and context.
-    unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-        // SAFETY: the thread's own variable, which the code around the signal may be about to read.
-        let errno = unsafe { *libc::__errno_location() };
-        let own = this_thread();
-        let slot = SLOTS.iter().find(|slot| slot.thread.load(Ordering::SeqCst) == own);
-        // SAFETY: the system's context of this thread.
-        let at = program_counter(unsafe { &*context.cast::<libc::ucontext_t>() });
+    /// Time that a thread whose compilation faults waits for the exit of the process, which may have destroyed a table that
+    /// it uses and is about to stop it.
+    const EXIT_DELAY: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+    const EXIT_DELAYS: usize = 50;
+
+    /// Has a thread that uses LLVM stay where it is, if it has to stop. Part of a signal handler.
+    pub(crate) fn on_signal(interruption: &mut Interruption<'_>) -> bool {
+        let Some(slot) = own_slot() else { return false };
+        if interruption.signal != INTERRUPTION {
+            for _ in 0..EXIT_DELAYS {
+                if IS_STOPPING.load(Ordering::SeqCst) {
+                    break;
+                }
+                // SAFETY: a time, and nothing to return.
+                unsafe { libc::nanosleep(&EXIT_DELAY, std::ptr::null_mut()) };
+            }
+        }
+        if !IS_STOPPING.load(Ordering::SeqCst) {
+            return false;
+        }
+        let at = program_counter(interruption.context);
         let can_stop = RANGES
             .iter()
             .any(|[start, end]| (start.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&at));
-        match slot.filter(|_| IS_STOPPING.load(Ordering::SeqCst)) {
-            Some(slot) if can_stop || signal != SIGNAL => stay(slot),
-            Some(_) => {}
-            // SAFETY: as the system called this handler.
-            None => unsafe { chain(signal, info, context) },
+        if can_stop || interruption.signal != INTERRUPTION {
+            stay(slot);
         }
-        // SAFETY: as above.
-        unsafe { *libc::__errno_location() = errno };
-    }
-
-    /// Does what the program would have done.
-    ///
-    /// # Safety
-    /// As for [`handle`].
-    unsafe fn chain(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-        let previous = SIGNALS.iter().zip(&PREVIOUS).find(|(it, _)| **it == signal);
-        // SAFETY: it is null, or an action that is never freed.
-        let Some(previous) = previous.and_then(|(_, it)| unsafe { it.load(Ordering::Acquire).as_ref() })
-        else {
-            return;
-        };
-        // SAFETY: the program installed the action, and its handler has this type.
-        unsafe {
-            if matches!(previous.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN) {
-                if signal != SIGNAL {
-                    // The thread fails again when this handler returns; `abort` ends the process.
-                    libc::sigaction(signal, previous, std::ptr::null_mut());
-                }
-            } else if previous.sa_flags & libc::SA_SIGINFO != 0 {
-                let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
-                    std::mem::transmute(previous.sa_sigaction);
-                handler(signal, info, context);
-            } else {
-                let handler: extern "C" fn(c_int) = std::mem::transmute(previous.sa_sigaction);
-                handler(signal);
-            }
-        }
-    }
-
-    fn install() {
-        let handler: unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = handle;
-        for (signal, keep) in SIGNALS.into_iter().zip(&PREVIOUS) {
-            // SAFETY: actions that are all zeros; the handler does only what handlers may do.
-            unsafe {
-                let mut action: libc::sigaction = std::mem::zeroed();
-                let mut previous: libc::sigaction = std::mem::zeroed();
-                action.sa_sigaction = handler as usize;
-                action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
-                libc::sigaction(signal, std::ptr::null(), &mut previous);
-                if previous.sa_sigaction != action.sa_sigaction {
-                    keep.store(Box::into_raw(Box::new(previous)), Ordering::Release);
-                    libc::sigaction(signal, &action, std::ptr::null_mut());
-                }
-            }
-        }
+        true
     }
 
     /// True if a thread has stopped, or is none any more.
@@ -301,13 +248,12 @@ mod signals {
         if thread == 0 || thread == this_thread() || slot.is_stopped.load(Ordering::SeqCst) {
             return true;
         }
-        // SAFETY: numbers; one that is no thread any more is an error.
-        unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, SIGNAL) != 0 }
+        !interrupt_thread(thread)
     }
 
     pub(super) fn stop_all(end: Instant) {
         find_ranges();
-        install();
+        install_signal_handlers();
         let mut pause = Duration::from_micros(20);
         // Each thread is interrupted, also those after one that has not stopped.
         while SLOTS.iter().filter(|slot| !interrupt(slot)).count() > 0 && Instant::now() < end {
@@ -316,6 +262,9 @@ mod signals {
         }
     }
 }
+
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) use signals::on_signal;
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 mod signals {
@@ -326,6 +275,8 @@ mod signals {
         1
     }
 
+    pub(super) fn install_signal_handlers() {}
+
     pub(super) fn stay(_: &ThreadSlot) {
         loop {
             std::thread::park();
@@ -333,4 +284,47 @@ mod signals {
     }
 
     pub(super) fn stop_all(_: Instant) {}
+}
+
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+mod tests {
+    use super::{CompilerThread, stop_compiler_threads};
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Command, ExitStatus};
+    use std::time::Duration;
+
+    /// Variable that has the test below be the process that exits or does not.
+    const ROLE_VARIABLE: &str = "HEDDLE_TEST_ROLE";
+
+    /// Runs the calling test again in a process of its own, as this role.
+    fn run_as(role: &str) -> ExitStatus {
+        let mut test = Command::new(std::env::current_exe().expect("the test has a path"));
+        test.args(["--exact", "compiler_threads::tests::compilations_that_fault_wait_for_the_exit"]);
+        test.env(ROLE_VARIABLE, role).output().expect("the test starts").status
+    }
+
+    #[test]
+    fn compilations_that_fault_wait_for_the_exit() {
+        let Ok(role) = std::env::var(ROLE_VARIABLE) else {
+            assert_eq!(run_as("exits").code(), Some(7));
+            assert_eq!(run_as("goes on").signal(), Some(libc::SIGSEGV));
+            assert_eq!(run_as("aborts").code(), Some(7));
+            return;
+        };
+        std::thread::spawn(move || {
+            let _registered = CompilerThread::enter();
+            match role.as_str() {
+                "aborts" => std::process::abort(),
+                // SAFETY: none: the access faults, as one to a destroyed table does.
+                _ => unsafe { std::ptr::null_mut::<u8>().wrapping_add(64).write_volatile(1) },
+            }
+        });
+        // The exit destroys tables, and comes to its own function a little later.
+        std::thread::sleep(Duration::from_millis(100));
+        if std::env::var(ROLE_VARIABLE).is_ok_and(|role| role == "goes on") {
+            std::thread::sleep(Duration::from_secs(20));
+        }
+        stop_compiler_threads();
+        std::process::exit(7);
+    }
 }

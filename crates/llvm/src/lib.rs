@@ -49,6 +49,8 @@ mod entry_lock;
 mod object_cache;
 mod coverage;
 mod compiler_threads;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod signal_handlers;
 mod lazy_tables;
 mod cpu;
 mod stack;
@@ -84,6 +86,10 @@ pub use opencl::{
 };
 pub use printf::{PRINT, PRINTF, define_printf_bodies};
 pub use read::read_ir;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub use signal_handlers::{
+    Interruption, SignalHook, install_signal_handlers, interrupt_thread, set_kernel_hook,
+};
 pub use single_calls::inline_single_calls;
 pub use spirv::compile_spirv;
 pub use stack::stack_bytes;

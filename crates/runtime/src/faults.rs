@@ -14,8 +14,9 @@
 //! [`fail`] leaves from such a function when nothing is left to drop.
 //!
 //! Threads that do not run generated code are not affected: their faults go to the handlers that the program had, as do those
-//! of its own signals. Handlers are installed by the first launch, and by a later one if the program has replaced them. They find the
-//! record by the thread's number, since thread-local variables of a loaded library may be allocated at first use.
+//! of its own signals ([`heddle_llvm::install_signal_handlers`]). Handlers are installed by the first launch, and by a later one if the
+//! program has replaced them. They find the record by the thread's number, since thread-local variables of a loaded library may be
+//! allocated at first use.
 //!
 //! Threads that run other groups of a failed launch may wait for the group that failed. They are interrupted by SIGURG, which
 //! programs ignore by default, until none runs generated code of the launch. A watchdog ends launches in the same way.
@@ -385,9 +386,9 @@ impl Drop for Watchdog {
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod signals {
     use super::{KernelFault, RECORDS, ThreadRecord, this_thread};
-    use std::ffi::{c_int, c_void};
-    use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-    use std::sync::{Mutex, PoisonError};
+    use heddle_llvm::Interruption;
+    use std::ffi::c_int;
+    use std::sync::atomic::Ordering;
 
     // The record's stack pointer is stored when all registers are saved, and cleared when the code has returned. The words at
     // the stack pointer: control words of the floating-point units, and the address in the record.
@@ -474,49 +475,15 @@ mod signals {
         }
     }
 
-    /// Signals with a handler; the last one interrupts threads of failed launches.
-    const SIGNALS: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGURG];
-
-    /// Action of the program for each signal.
-    static PREVIOUS: [AtomicPtr<libc::sigaction>; 5] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 5];
-
-    fn action_of(signal: c_int) -> Option<libc::sigaction> {
-        // SAFETY: an action that is all zeros.
-        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        // SAFETY: it only asks.
-        (unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) } == 0).then_some(action)
-    }
-
-    fn own_handler() -> usize {
-        let handler: unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = handle;
-        handler as usize
-    }
-
-    /// Installs the handlers where the program has others.
+    /// Installs the handlers of signals where the program has others.
     pub(super) fn install() {
-        static INSTALLING: Mutex<()> = Mutex::new(());
-        let is_own = |action: libc::sigaction| action.sa_sigaction == own_handler();
-        if action_of(libc::SIGSEGV).is_some_and(is_own) {
-            return;
-        }
-        let _installing = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
-        for (previous, signal) in PREVIOUS.iter().zip(SIGNALS) {
-            let Some(known) = action_of(signal).filter(|&action| !is_own(action)) else { continue };
-            // The handler may read it at any time from now on, so it is never freed.
-            previous.store(Box::into_raw(Box::new(known)), Ordering::Release);
-            // SAFETY: an action that is all zeros.
-            let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-            action.sa_sigaction = own_handler();
-            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
-            // SAFETY: the handler only does what may be done in handlers, and chains to the program's.
-            unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) };
-        }
+        heddle_llvm::set_kernel_hook(on_signal);
+        heddle_llvm::install_signal_handlers();
     }
 
     /// Interrupts a thread.
-    pub(super) fn interrupt(thread: c_int) {
-        // SAFETY: a number that is no thread any more is an error code; the signal is ignored where it has no handler.
-        unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, libc::SIGURG) };
+    pub(super) fn interrupt(thread: i32) {
+        heddle_llvm::interrupt_thread(thread);
     }
 
     fn fault_of(signal: c_int, address: usize) -> KernelFault {
@@ -540,78 +507,17 @@ mod signals {
         (ends && record.stack.load(Ordering::Acquire) != 0).then_some(record)
     }
 
-    /// Handler of all signals.
-    ///
-    /// # Safety
-    /// The system calls it, with information and context.
-    unsafe extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-        // SAFETY: the system's information; it has an address for signals that code raises.
-        let (is_of_code, address) = unsafe { ((*info).si_code > 0, (*info).si_addr() as usize) };
-        if let Some(record) = interrupted(signal, is_of_code) {
-            let (fault, address) = fault_of(signal, address).number();
-            record.fault.store(fault, Ordering::Relaxed);
-            record.address.store(address, Ordering::Relaxed);
-            let leave: unsafe extern "C" fn() = heddle_leave_kernel;
-            // SAFETY: the system's context of this thread, which is in generated code: it continues at the end of its
-            // trampoline, with the trampoline's stack.
-            unsafe {
-                let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
-                registers[libc::REG_RSP as usize] = record.stack.load(Ordering::Relaxed) as i64;
-                registers[libc::REG_RIP as usize] = leave as usize as i64;
-            }
-            return;
-        }
-        // SAFETY: as the system called this handler.
-        unsafe { chain(signal, is_of_code, info, context) };
-    }
-
-    /// Does what the program wants for a signal that is none of a kernel.
-    ///
-    /// # Safety
-    /// As for [`handle`].
-    unsafe fn chain(signal: c_int, is_of_code: bool, info: *mut libc::siginfo_t, context: *mut c_void) {
-        /// Thread, context and frame of the last call of a handler of the program. A handler that chains back to this one comes
-        /// with the same context and a deeper frame.
-        static CHAINED: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
-        let index = SIGNALS.iter().position(|&known| known == signal).unwrap_or(0);
-        let previous = PREVIOUS[index].load(Ordering::Acquire);
-        // SAFETY: it is none, or an action that is never freed.
-        let previous = unsafe { previous.as_ref() };
-        let (handler, flags) = previous.map_or((libc::SIG_DFL, 0), |it| (it.sa_sigaction, it.sa_flags));
-        let here = [this_thread() as usize, context.addr(), std::ptr::from_ref(&signal).addr()];
-        let last = [0, 1, 2].map(|at: usize| CHAINED[at].load(Ordering::Relaxed));
-        let is_again = here[..2] == last[..2] && here[2] < last[2];
-        match handler {
-            libc::SIG_DFL | libc::SIG_IGN if signal == libc::SIGURG => {}
-            libc::SIG_IGN if !is_of_code => {}
-            _ if is_again && signal == libc::SIGURG => {}
-            handler if handler != libc::SIG_DFL && handler != libc::SIG_IGN && !is_again => {
-                CHAINED.iter().zip(here).for_each(|(to, here)| to.store(here, Ordering::Relaxed));
-                // SAFETY: the program installed it as a handler of this type.
-                unsafe {
-                    if flags & libc::SA_SIGINFO != 0 {
-                        let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
-                            std::mem::transmute(handler);
-                        handler(signal, info, context);
-                    } else {
-                        let handler: extern "C" fn(c_int) = std::mem::transmute(handler);
-                        handler(signal);
-                    }
-                }
-                CHAINED[0].store(0, Ordering::Relaxed);
-            }
-            _ => {
-                // SAFETY: an action that is all zeros is the default one. The instruction faults again behind the handler, and a
-                // signal that was sent is sent again.
-                unsafe {
-                    let default: libc::sigaction = std::mem::zeroed();
-                    libc::sigaction(signal, &default, std::ptr::null_mut());
-                    if !is_of_code {
-                        libc::syscall(libc::SYS_tgkill, libc::getpid(), this_thread(), signal);
-                    }
-                }
-            }
-        }
+    /// Ends the kernel that a signal has interrupted: the thread continues at the end of its trampoline.
+    fn on_signal(interruption: &mut Interruption<'_>) -> bool {
+        let Some(record) = interrupted(interruption.signal, interruption.is_of_code) else { return false };
+        let (fault, address) = fault_of(interruption.signal, interruption.address).number();
+        record.fault.store(fault, Ordering::Relaxed);
+        record.address.store(address, Ordering::Relaxed);
+        let leave: unsafe extern "C" fn() = heddle_leave_kernel;
+        let registers = &mut interruption.context.uc_mcontext.gregs;
+        registers[libc::REG_RSP as usize] = record.stack.load(Ordering::Relaxed) as i64;
+        registers[libc::REG_RIP as usize] = leave as usize as i64;
+        true
     }
 }
 

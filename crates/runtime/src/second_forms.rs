@@ -1,4 +1,4 @@
-//! Second forms of kernels, for launches in which less is to be asked ([`launch_form`]).
+//! Second forms of kernels, for launches in which fewer conditions are checked ([`launch_form`]).
 //!
 //! A kernel that divides its index has a form of several dimensions, and a bounded one for launches whose last row is not whole; one with guards
 //! has a form for launches that end at them, and one that is a loop over the grid a form for launches with a work-item for each iteration. These

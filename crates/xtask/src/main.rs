@@ -1,7 +1,7 @@
 //! The developers' entry: `./x VERB` brings Rust and Debian's packages, and calls this program.
 //!
 //! A verb is a variant of `XtaskVerb` with its arguments; a module holds a group of verbs. Verbs run at the root of the
-//! repository, whatever folder they are called from. A failed program has said why: its exit code is that of the verb.
+//! repository, whatever folder they are called from. A failed program has printed the reason: its exit code is that of the verb.
 #![forbid(unsafe_code)]
 
 mod run;
