@@ -54,6 +54,11 @@ fn small_loops_are_unrolled() {
 }
 
 #[test]
+fn tiles_of_one_dimension_have_contiguous_accesses() {
+    is_as_written("flat-tiles.cl", &["--lanes", "8"]);
+}
+
+#[test]
 fn wrappers_of_sycl_leave_contiguous_accesses() {
     is_as_written("sycl.cl", &["-cl-std=CL3.0"]);
 }

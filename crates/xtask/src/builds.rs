@@ -37,13 +37,14 @@ const CUDA_NAMES: [(&str, &str); 13] = [
     ("libcufft.so", "libcufft.so.12"),
 ];
 
-/// Links the CUDA driver under the names that applications look for, next to a stand-in for the assembler.
+/// Links the CUDA driver under the names that applications look for, next to stand-ins for the assembler and the static runtime.
 pub(crate) fn link_cuda() -> XtaskResult {
     let folder = release().join("cuda");
     at(&folder, fs::create_dir_all(&folder))?;
     for (name, to) in CUDA_NAMES {
         link(to, &folder.join(name))?;
     }
+    link(root().join("crates/cudart/libcudart_static.a"), &folder.join("libcudart_static.a"))?;
     link(root().join("crates/cuda/ptxas"), &folder.join("ptxas"))
 }
 

@@ -67,8 +67,9 @@ const BUILT: [(u32, &str, &str); 12] = [
 ];
 
 /// Files of the repository.
-const SOURCES: [(u32, &str, &str); 4] = [
+const SOURCES: [(u32, &str, &str); 5] = [
     (0o755, "crates/cuda/ptxas", "lib/heddle/cuda/ptxas"),
+    (0o644, "crates/cudart/libcudart_static.a", "lib/heddle/cuda/libcudart_static.a"),
     (0o644, "include/heddle.h", "include/heddle.h"),
     (0o644, "include/heddle/compiler.h", "include/heddle/compiler.h"),
     (0o644, "include/heddle/program.h", "include/heddle/program.h"),

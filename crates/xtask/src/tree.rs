@@ -77,6 +77,7 @@ pub(crate) fn write_tree(kind: MachineKind, folder: &Path) -> XtaskResult {
         copy(&kind.built().join(built), &cuda.join(name))?;
     }
     copy(&root().join("crates/cuda/ptxas"), &cuda.join("ptxas"))?;
+    copy(&root().join("crates/cudart/libcudart_static.a"), &cuda.join("libcudart_static.a"))?;
     for header in ["heddle.h", "heddle/compiler.h", "heddle/program.h"] {
         copy(&root().join("include").join(header), &folder.join("include").join(header))?;
     }

@@ -47,7 +47,8 @@ pub(crate) fn folder() -> &'static Path {
         let of_fourier =
             [("libcufft.so.12", fourier.clone()), ("libcufft.so.11", fourier11), ("libcufft.so", fourier)];
         let names = of_driver.into_iter().chain(of_runtime).chain(of_libraries).chain(of_random);
-        for (name, library) in names.chain(of_fourier) {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cudart/libcudart_static.a");
+        for (name, library) in names.chain(of_fourier).chain([("libcudart_static.a", script)]) {
             std::os::unix::fs::symlink(library, folder.join(name)).expect("the target folder can be written");
         }
         folder

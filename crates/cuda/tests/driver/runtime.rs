@@ -9,11 +9,12 @@ fn compile(name: &str, mode: &str) -> PathBuf {
     compile_with(name, mode, &[])
 }
 
-/// Compiles such a program with further libraries.
+/// Compiles such a program with further libraries. The static runtime, which NVIDIA's compiler links, is a script of this folder that
+/// has the shared one linked.
 fn compile_with(name: &str, mode: &str, libraries: &[&str]) -> PathBuf {
     let (toolkit, program) = (toolkit(), scratch().join(format!("{name}-{mode}")));
     let mut compile = Command::new(toolkit.join("bin/nvcc"));
-    compile.args(["-std=c++17", "-O1", "-arch=compute_75", "-cudart=shared"]);
+    compile.args(["-std=c++17", "-O1", "-arch=compute_75"]);
     compile.arg(format!("--compress-mode={mode}")).arg("-o").arg(&program).arg(source(&format!("{name}.cu")));
     compile.arg("-L").arg(folder()).args(libraries);
     do_or_say(&mut compile, "the program does not compile");

@@ -11,6 +11,8 @@
 //! Signed arithmetic promises not to wrap (`nsw`), so its results are extended likewise, if they are linear in work-item
 //! indices: 64-bit vectors of other numbers take twice the registers.
 //!
+//! Signed divisions of numbers that are not negative become unsigned ones, and those by powers of two shifts and masks.
+//!
 //! Addresses are then strided like the index. A constant below 0 is taken as such: an index less 1 does not wrap, though it may be
 //! negative, which no upper bound tells.
 //!
@@ -84,6 +86,8 @@ struct UpperBounds {
     linear: EntitySet<Value>,
     /// Results that depend on more than uniform values.
     varying: EntitySet<Value>,
+    /// Indices and sizes, which are never poison, and truncations of these that cut off no bits.
+    never_poison: EntitySet<Value>,
 }
 
 /// Extends operands instead of results that do not wrap. `is_small` promises that all indices and sizes of the launch are below
@@ -98,16 +102,19 @@ pub(super) fn extend_operands(func: &mut Function, launch_params: &LaunchParams,
         extended: FxHashMap::default(),
         linear: EntitySet::new(),
         varying: EntitySet::new(),
+        never_poison: EntitySet::new(),
     };
     for &item in &launch_params.items {
         bounds.linear.insert(item);
         bounds.varying.insert(item);
+        bounds.never_poison.insert(item);
     }
     bounds.maximum.extend(launch_params.items.iter().map(|&item| (item, u128::from(MAX_WORK_ITEMS) - 1)));
     for (along, id) in launch_params.ids.into_iter().enumerate() {
         bounds.group_numbers.extend(id.map(|id| (id, GroupNumber { index: 1 << along, scale: 0 })));
     }
     for &(field, value) in &launch_params.fields {
+        bounds.never_poison.insert(value);
         if let GroupDescriptorField::LocalSize(along) = field {
             bounds.group_numbers.insert(value, GroupNumber { index: 0, scale: 1 << along });
         }
@@ -126,6 +133,7 @@ pub(super) fn extend_operands(func: &mut Function, launch_params: &LaunchParams,
                 became.insert(result, same);
                 continue;
             }
+            make_unsigned(func, &bounds, inst);
             bounds.record(func, inst);
             if matches!(func.inst(inst).op, Op::Zext | Op::Sext) {
                 match (extend_promised(func, &mut bounds, inst), func.result(inst)) {
@@ -171,6 +179,11 @@ impl UpperBounds {
         // A wrapped result may be anything.
         if maximum <= most {
             self.maximum.insert(result, maximum);
+        }
+        let data = func.inst(inst);
+        let is_whole = matches!(data.op, Op::Trunc | Op::Zext | Op::Sext) && maximum <= signed;
+        if is_whole && self.never_poison.contains(data.args[0]) {
+            self.never_poison.insert(result);
         }
     }
 
@@ -244,6 +257,7 @@ impl UpperBounds {
                 (below.args[0], signed >> number(data.args[1]).filter(|&amount| amount < 64)?)
             }
             Op::And => (data.args[0], number(data.args[1]).filter(|mask| ((mask & most) + 1) & mask == 0)?),
+            Op::Freeze => (Some(data.args[0]).filter(|&it| self.never_poison.contains(it))?, most),
             _ => return None,
         };
         let is_all = func.value_type(inner) == ty && self.upper_bound(func, inner)? <= limit;
@@ -273,12 +287,63 @@ impl UpperBounds {
         let maximum = u128::try_from(result_range(func, inst, range_of)?.max).ok()?;
         // `nsw` with non-negative operands keeps the sum below the signed maximum.
         let [_, signed] = limits(func.value_type(result))?;
-        let is_positive = |&arg: &Value| self.upper_bound(func, arg).is_some_and(|maximum| maximum <= signed);
         match data.op == Op::Add && data.flags.has(Flag::Nsw) {
-            true => data.args.iter().all(is_positive).then_some(maximum.min(signed)),
+            true => data.args.iter().all(|&arg| self.is_positive(func, arg)).then_some(maximum.min(signed)),
             false => Some(maximum),
         }
     }
+
+    /// True if an integer is not negative as a signed number, or poison.
+    fn is_positive(&self, func: &Function, value: Value) -> bool {
+        let limits = limits(func.value_type(value)).zip(self.upper_bound(func, value));
+        limits.is_some_and(|([_, signed], maximum)| maximum <= signed)
+    }
+}
+
+/// Replaces a signed division or remainder of numbers that are not negative by an unsigned one, and an unsigned one by a power of two
+/// by a shift or a mask.
+fn make_unsigned(func: &mut Function, bounds: &UpperBounds, inst: Inst) {
+    let data = func.inst(inst).clone();
+    let &[number, divisor] = &data.args[..] else { return };
+    let is_quotient = match data.op {
+        Op::Udiv | Op::Sdiv => true,
+        Op::Urem | Op::Srem => false,
+        Op::Sub => return restore_remainder(func, inst, number, divisor),
+        _ => return,
+    };
+    let is_signed = matches!(data.op, Op::Sdiv | Op::Srem);
+    if data.is_total() || is_signed && !data.args.iter().all(|&arg| bounds.is_positive(func, arg)) {
+        return;
+    }
+    let ty = func.value_type(number);
+    let power = func.unsigned_constant(divisor).filter(|bits| bits.is_power_of_two());
+    let (op, second) = match (is_quotient, power) {
+        (true, Some(power)) => (Op::Lshr, func.make_int(ty.scalar(), power.trailing_zeros().into())),
+        (false, Some(power)) => (Op::And, func.make_int(ty.scalar(), power as i128 - 1)),
+        (true, None) => (Op::Udiv, divisor),
+        (false, None) => (Op::Urem, divisor),
+    };
+    *func.inst_mut(inst) = InstData { origin: data.origin, ..InstData::plain(op, [number, second]) };
+}
+
+/// Replaces `x - (x >> k) * 2^k`, a remainder that LLVM took apart, by `x & (2^k - 1)`.
+fn restore_remainder(func: &mut Function, inst: Inst, number: Value, subtrahend: Value) {
+    let Some(product) = computed_by(func, subtrahend) else { return };
+    let &[quotient, factor] = &product.args[..] else { return };
+    let Some(shift) = computed_by(func, quotient).filter(|shift| shift.op == Op::Lshr) else { return };
+    let amount = func.unsigned_constant(shift.args[1]).and_then(|amount| u32::try_from(amount).ok());
+    let power = amount.and_then(|amount| 1u128.checked_shl(amount));
+    let is_restored = match product.op {
+        Op::Mul => func.unsigned_constant(factor) == power,
+        Op::Shl => func.unsigned_constant(factor) == amount.map(u128::from),
+        _ => false,
+    };
+    let is_whole = [&product, &shift, func.inst(inst)].iter().all(|data| !data.is_total());
+    let Some(power) = power.filter(|_| is_restored && is_whole && shift.args[0] == number) else { return };
+    let ty = func.value_type(number);
+    let mask = func.make_int(ty.scalar(), power as i128 - 1);
+    let origin = func.inst(inst).origin;
+    *func.inst_mut(inst) = InstData { origin, ..InstData::plain(Op::And, [number, mask]) };
 }
 
 /// Replaces an extension of a result that does not wrap by the same operation on extended operands.
@@ -348,9 +413,7 @@ fn signed_operand(
     ty: Type,
     depth: usize,
 ) -> Value {
-    let is_positive = limits(func.value_type(operand))
-        .zip(bounds.upper_bound(func, operand))
-        .is_some_and(|([_, signed], maximum)| maximum <= signed);
+    let is_positive = bounds.is_positive(func, operand);
     if !is_positive && let Some(extended) = extend_once(func, bounds, operand, ty, depth) {
         return extended;
     }
@@ -398,9 +461,7 @@ fn extended(builder: &mut Builder<'_>, bounds: &UpperBounds, value: Value, ty: T
         return whole;
     }
     // For non-negative values both extensions agree.
-    let is_positive = limits(builder.func.value_type(value))
-        .zip(bounds.upper_bound(builder.func, value))
-        .is_some_and(|([_, signed], maximum)| maximum <= signed);
+    let is_positive = bounds.is_positive(builder.func, value);
     let flags = if is_positive { Flags::of(&[Flag::Nneg]) } else { Flags::NONE };
     builder.value(InstData { flags, ..InstData::plain(Op::Zext, [value]) }, Some(ty))
 }

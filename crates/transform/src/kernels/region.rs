@@ -66,6 +66,11 @@ struct RegionBuilder<'a> {
     addresses: FxHashMap<u64, Value>,
 }
 
+/// True if a state computes anew what a recomputed value is computed from.
+fn changes_in_state(plan: &SpillPlan, value: Value, defined: &EntitySet<Value>) -> bool {
+    plan.recomputations.get(&value).is_some_and(|it| it.kept.iter().any(|&kept| defined.contains(kept)))
+}
+
 /// Builds the lock-step function of a state. Kernel parameters without a declared shape are uniform.
 pub(super) fn make_region(
     kernel: &Function,
@@ -80,23 +85,23 @@ pub(super) fn make_region(
         kernel.inst(inst).args.iter().for_each(|&arg| _ = read.insert(arg));
         kernel.results(inst).iter().for_each(|&result| _ = defined.insert(result));
     }
+    let mut recomputed: Vec<Inst> = Vec::new();
+    for value in &plan.live_in[number] {
+        let is_needed = read.contains(*value) || defined.contains(*value);
+        let Some(recomputation) = plan.recomputations.get(value).filter(|_| is_needed) else { continue };
+        for &inst in &recomputation.insts {
+            if !recomputed.contains(&inst) {
+                recomputed.push(inst);
+            }
+        }
+        recomputation.kept.iter().for_each(|&kept| _ = read.insert(kept));
+    }
     // Live-in values that the state reads or that it may redefine on some paths only.
     let incoming: Vec<Value> = plan.live_in[number]
         .iter()
         .copied()
         .filter(|&value| read.contains(value) || defined.contains(value))
         .collect();
-    let recomputed: Vec<Inst> = {
-        let mut order: Vec<Inst> = Vec::new();
-        for &value in incoming.iter().filter(|&&value| plan.slots[value] == Some(SpillSlot::Recomputed)) {
-            for inst in plan.recomputation(kernel, value).unwrap_or_default() {
-                if !order.contains(&inst) {
-                    order.push(inst);
-                }
-            }
-        }
-        order
-    };
     for &inst in &recomputed {
         kernel.inst(inst).args.iter().for_each(|&arg| _ = read.insert(arg));
     }
@@ -241,7 +246,11 @@ pub(super) fn make_region(
     let mut variables: FxHashMap<Value, RepairVariable<'_>> = FxHashMap::default();
     for &(value, reloaded) in &renamed {
         let own = copier.value(&mut region.func, value);
-        let is_same = matches!(plan.slots[value], Some(SpillSlot::Recomputed | SpillSlot::PrivateObject(..)));
+        // A recomputed value changes with its operands.
+        let is_same = match plan.slots[value] {
+            Some(SpillSlot::Recomputed) => !changes_in_state(plan, value, &defined),
+            slot => matches!(slot, Some(SpillSlot::PrivateObject(..))),
+        };
         let def_block = region.func.def_inst(own).and_then(|inst| region.func.layout.block_of(inst));
         let Some(def_block) = def_block else { continue };
         let joins = repair.iterated_frontier(&[def_block]);

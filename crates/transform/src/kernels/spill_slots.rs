@@ -5,7 +5,7 @@
 //!     brush-uniform                   one slot per brush
 //!     strided                         lane 0's value, one slot per brush
 //!     varying                         one slot per lane, contiguous
-//!     cheap to recompute              none
+//!     cheap to recompute              none; group-uniform operands may have a variable for it
 //!     private object                  one object per lane, allocated as long as the group runs (`private_objects`)
 //! ```
 //!
@@ -23,6 +23,7 @@ use heddle_ir::inst::Detail;
 use heddle_ir::ops::Effect;
 use heddle_ir::words::Flags;
 use heddle_ir::{Diagnostic, Function, Inst, Op, Value, ValueDef};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// Storage of a value across barriers.
@@ -53,6 +54,8 @@ pub(super) struct SpillPlan {
     pub(super) dimensions: usize,
     /// True if private objects live across barriers.
     pub(super) has_objects: bool,
+    /// Instructions that recompute a value, operands first.
+    pub(super) recomputations: FxHashMap<Value, Recomputation>,
     /// Group variables that may be poison.
     pub(super) may_be_poison: EntitySet<Value>,
     /// Exits of each state.
@@ -61,6 +64,15 @@ pub(super) struct SpillPlan {
     pub(super) exit_flag: Option<ExitFlag>,
     /// Offset of the group's status in the memory of its first brush.
     pub(super) status_offset: Option<u64>,
+}
+
+/// Recomputation of a value after a barrier.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Recomputation {
+    /// Instructions, operands first.
+    pub(super) insts: SmallVec<[Inst; MAX_RECOMPUTED]>,
+    /// Group-uniform operands that are kept in variables of the group function.
+    pub(super) kept: SmallVec<[Value; 2]>,
 }
 
 /// Flag in a brush's memory, one byte: 0 if the work-item, or the brush, has exited.
@@ -93,6 +105,7 @@ pub(super) fn assign_spill_slots(
         brush_bytes: 0,
         dimensions: brush.len(),
         has_objects: false,
+        recomputations: FxHashMap::default(),
         may_be_poison: EntitySet::new(),
         exits: vec![StateExits::TOGETHER],
         exit_flag: None,
@@ -181,14 +194,23 @@ pub(super) fn assign_spill_slots(
             known[value] = known[value].map(|fact| fact.with_poison(poison_at_start[value]));
         }
     }
+    let exits_diverge = plan.exit_flag.is_some() || plan.exits.iter().any(StateExits::lanes_diverge);
+    let fact_before = |state: usize, value: Value| {
+        let fact = facts.fact_at(kernel, &control, value, states.all[state].start);
+        Some(fact)
+            .filter(|fact| !exits_diverge && is_group_uniform(fact) && !per_lane_addresses.contains(value))
+    };
     for value in live_values {
         if plan.slots[value].is_none() {
             let mut fact = known[value].unwrap_or_default();
-            if plan.exit_flag.is_some() || plan.exits.iter().any(StateExits::lanes_diverge) {
+            if exits_diverge {
                 fact.level = UniformityLevel::Brush;
             }
             if per_lane_addresses.contains(value) {
                 (fact.shape, fact.level) = (Shape::VARYING, UniformityLevel::Brush);
+            }
+            if plan.recomputes(kernel, value, &fact, fact_before) {
+                continue;
             }
             plan.slots[value] = Some(plan.choose_slot(kernel, value, &fact, lanes));
             if fact.poison != Poison::Never {
@@ -276,19 +298,76 @@ impl SpillPlan {
         offset
     }
 
-    fn choose_slot(&mut self, kernel: &Function, value: Value, fact: &Fact, lanes: u32) -> SpillSlot {
+    /// Has a value recomputed if that is cheap. `fact_before` returns the fact of a value before a state if it is group-uniform there.
+    fn recomputes(
+        &mut self,
+        kernel: &Function,
+        value: Value,
+        fact: &Fact,
+        fact_before: impl Fn(usize, Value) -> Option<Fact>,
+    ) -> bool {
         let most = if fact.shape.strides().is_some() { MAX_RECOMPUTED_SCALARS } else { MAX_RECOMPUTED };
-        if self.recomputation(kernel, value).is_some_and(|order| order.len() <= most) {
-            return SpillSlot::Recomputed;
+        let is_cheap = |it: &Recomputation| it.insts.len() <= most;
+        let recomputation = self.recomputation(kernel, value, |_| false).filter(is_cheap).or_else(|| {
+            let first = self.live_in.iter().position(|live_in| live_in.contains(&value))?;
+            let may_keep = |operand: Value| {
+                matches!(self.slots[operand], None | Some(SpillSlot::GroupVariable))
+                    && fact_before(first, operand).is_some()
+            };
+            self.recomputation(kernel, value, may_keep).filter(|it| is_cheap(it) && !is_group_uniform(fact))
+        });
+        let Some(recomputation) = recomputation else { return false };
+        let mut states: Vec<(Value, Vec<usize>)> = Vec::new();
+        for &kept in &recomputation.kept {
+            let states_of_kept = self.states_between(kernel, &recomputation, kept);
+            let Some(facts) =
+                states_of_kept.iter().map(|&state| fact_before(state, kept)).collect::<Option<Vec<_>>>()
+            else {
+                return false;
+            };
+            if facts.iter().any(|fact| fact.poison != Poison::Never) {
+                self.may_be_poison.insert(kept);
+            }
+            states.push((kept, states_of_kept));
         }
+        for (kept, states) in states {
+            self.slots[kept] = Some(SpillSlot::GroupVariable);
+            for state in states {
+                if !self.live_in[state].contains(&kept) {
+                    self.live_in[state].push(kept);
+                }
+            }
+        }
+        self.slots[value] = Some(SpillSlot::Recomputed);
+        self.recomputations.insert(value, recomputation);
+        true
+    }
+
+    /// Returns the states before which an operand has to be kept or is live: the operand, or what is recomputed from it, is live there.
+    fn states_between(&self, kernel: &Function, recomputation: &Recomputation, kept: Value) -> Vec<usize> {
+        let mut reached = EntitySet::new();
+        reached.insert(kept);
+        for &inst in &recomputation.insts {
+            if kernel.inst(inst).args.iter().any(|&arg| reached.contains(arg)) {
+                kernel.results(inst).iter().for_each(|&result| _ = reached.insert(result));
+            }
+        }
+        let needs = |live_in: &[Value]| live_in.iter().any(|&value| reached.contains(value));
+        self.live_in
+            .iter()
+            .enumerate()
+            .filter(|(_, live_in)| needs(live_in))
+            .map(|(state, _)| state)
+            .collect()
+    }
+
+    fn choose_slot(&mut self, kernel: &Function, value: Value, fact: &Fact, lanes: u32) -> SpillSlot {
         let ty = kernel.value_type(value);
         let bytes = u64::from(ty.bytes());
         // A lane with poison does not represent the others.
         let is_one = fact.poison != Poison::Any;
         match fact.shape.strides() {
-            Some(strides) if is_one && strides.is_zero() && fact.level >= UniformityLevel::Group => {
-                SpillSlot::GroupVariable
-            }
+            Some(_) if is_group_uniform(fact) => SpillSlot::GroupVariable,
             Some(strides) if is_one && strides.is_zero() => {
                 SpillSlot::PerBrush(self.allocate(bytes, bytes.next_power_of_two()))
             }
@@ -299,33 +378,47 @@ impl SpillPlan {
         }
     }
 
-    /// Returns the instructions that recompute a value from parameters, constants and private objects, operands first. None if they
-    /// are too many or have effects.
-    pub(super) fn recomputation(
+    /// Returns the instructions that recompute a value from parameters, constants, private objects, and operands that are kept. None
+    /// if they are too many or have effects.
+    fn recomputation(
         &self,
         kernel: &Function,
         value: Value,
-    ) -> Option<SmallVec<[Inst; MAX_RECOMPUTED]>> {
-        let mut order: SmallVec<[Inst; MAX_RECOMPUTED]> = SmallVec::new();
+        keeps: impl Fn(Value) -> bool,
+    ) -> Option<Recomputation> {
+        let Recomputation { mut insts, mut kept } = Recomputation::default();
         let mut work = vec![value];
         while let Some(value) = work.pop() {
             if matches!(self.slots[value], Some(SpillSlot::PrivateObject(..))) {
                 continue;
             }
             let ValueDef::Result(inst, _) = kernel.value_def(value) else { continue };
+            if keeps(value) {
+                if !kept.contains(&value) {
+                    kept.push(value);
+                }
+                continue;
+            }
             let data = kernel.inst(inst);
-            if order.contains(&inst) {
+            if insts.contains(&inst) {
                 // Another operand needs it earlier.
-                order.retain(|other| *other != inst);
-            } else if order.len() == MAX_RECOMPUTED_SCALARS || !is_cheap(data.op) || data.is_total() {
+                insts.retain(|other| *other != inst);
+            } else if insts.len() == MAX_RECOMPUTED_SCALARS || !is_cheap(data.op) || data.is_total() {
                 return None;
             }
-            order.push(inst);
+            insts.push(inst);
             work.extend(data.args.iter().copied());
         }
-        order.reverse();
-        Some(order)
+        insts.reverse();
+        Some(Recomputation { insts, kept })
     }
+}
+
+/// True if a value is the same in all work-items of a group, which lane 0 represents.
+fn is_group_uniform(fact: &Fact) -> bool {
+    // A lane with poison does not represent the others.
+    let is_one = fact.poison != Poison::Any;
+    is_one && fact.level >= UniformityLevel::Group && fact.shape.strides().is_some_and(|it| it.is_zero())
 }
 
 fn is_cheap(op: Op) -> bool {
