@@ -19,6 +19,8 @@ pub(crate) enum TriedProgram {
     Gsl,
     /// Bring Triton from PyPI (1 GB), and run its kernels on the CUDA driver
     Triton,
+    /// Bring NVIDIA's compiler and CuPy's source from PyPI (2 GB), build CuPy (a quarter of an hour), and compare computations with NumPy on the CUDA driver
+    Cupy,
     /// Bring OpenCL applications from PyPI (OpenMM, LightGBM, silx, pyFAI, sasmodels, pyclesperanto), and run them and their tests
     /// on the OpenCL driver and the peers
     Apps(OnlyArguments),
@@ -188,6 +190,9 @@ pub(crate) fn try_program(tried: &TriedProgram, caller: &Path) -> XtaskResult {
             let mut script = program("bash", ["tests/cuda/try/triton.sh"]);
             script.arg(python).arg(&cuda).arg(folder("triton"));
             pass(script.env("LD_LIBRARY_PATH", in_front(&cuda, "LD_LIBRARY_PATH")))
+        }
+        TriedProgram::Cupy => {
+            pass(program("bash", ["tests/cuda/try/cupy.sh"]).arg(cuda_folder()?).arg(folder("cupy")))
         }
         TriedProgram::Apps(only) => {
             pass(opencl_script("tests/opencl/try/apps.py", "apps")?.arg(intel_libraries()).args(only.words()))
