@@ -19,7 +19,7 @@ pub(crate) enum TriedProgram {
     Gsl,
     /// Bring Triton from PyPI (1 GB), and run its kernels on the CUDA driver
     Triton,
-    /// Bring NVIDIA's compiler and CuPy's source from PyPI (2 GB), build CuPy (a quarter of an hour), and compare computations with NumPy on the CUDA driver
+    /// Bring NVIDIA's compiler and CuPy's source from PyPI (2 GB), build CuPy (ten minutes), and compare computations with NumPy on the CUDA driver
     Cupy,
     /// Bring OpenCL applications from PyPI (OpenMM, LightGBM, silx, pyFAI, sasmodels, pyclesperanto), and run them and their tests
     /// on the OpenCL driver and the peers

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # CuPy on the CUDA driver: cupy.sh DRIVER-FOLDER FOLDER
 #
-# CuPy's wheels hold NVIDIA's runtime, which asks a driver for undocumented tables. So it is built from its source, which takes a quarter
-# of an hour, with a toolkit whose runtime and libraries are Heddle's.
+# CuPy's wheels hold NVIDIA's runtime, which asks a driver for undocumented tables. So it is built from its source, which takes ten minutes,
+# with a toolkit whose runtime and libraries are Heddle's.
 set -euo pipefail
 driver=$1 dir=$2
 package=cupy==14.2.0
@@ -23,12 +23,13 @@ if [ "$(cat "$dir/installed.txt" 2>/dev/null)" != "$package" ]; then
   cp -rs "$wheels/bin" "$wheels/nvvm" "$wheels/include" "$toolkit"
   ln -s "$wheels"/lib/* "$driver"/lib*.so* "$driver/libcudart_static.a" "$toolkit/lib64"
   ln -s libcudart.so.13 "$toolkit/lib64/libcudart.so"
+  ln -s libnvrtc.so.13 "$toolkit/lib64/libnvrtc.so"
   ln -s lib64 "$toolkit/lib"
   # Nothing calls these, but they are linked, or opened before others.
   for name in libcusparse.so libcusolver.so libcublasLt.so.13; do
     cc -shared -x c /dev/null -o "$toolkit/lib64/$name"
   done
-  echo "cupy: building (a quarter of an hour)"
+  echo "cupy: building (ten minutes)"
   CUDA_PATH=$toolkit PATH=$dir/python/bin:$toolkit/bin:$PATH LD_LIBRARY_PATH=$driver CFLAGS="-O1 -w" CPLUS_INCLUDE_PATH=$wheels/include/cccl \
     NVCC=$toolkit/bin/nvcc NVCC_APPEND_FLAGS="-L$toolkit/lib64" CUPY_NVCC_GENERATE_CODE="arch=compute_80,code=compute_80" \
     CUPY_NUM_BUILD_JOBS=$(nproc) "${pip[@]}" --no-build-isolation --no-deps --no-binary :all: "$package"
