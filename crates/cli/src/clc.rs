@@ -12,7 +12,7 @@ use heddle_compiler::options::parse_accuracy;
 use heddle_compiler::{KernelReport, Session};
 use heddle_runtime::{
     AxisOrder, BuildError, BuildOptions, BuildServices, CodeVariant, GroupFunctions, KernelFacts,
-    KernelModule, PreparedKernel, sub_group_size_error, undefined_functions,
+    KernelModule, KnownStrides, PreparedKernel, sub_group_size_error, undefined_functions,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -51,6 +51,9 @@ pub(crate) struct Clc {
     /// Compile for launches whose pointers lead to different objects, as the drivers do where that is so
     #[arg(long)]
     distinct: bool,
+    /// Compile for launches whose strides are those of dense arrays, as the drivers do where that is so
+    #[arg(long)]
+    dense: bool,
     /// The machine to generate code for: `native`, an instruction set (`sse4.2`, `avx2`, `avx512`, `neon`), or a CPU of x86-64
     /// by LLVM's name (`znver4`)
     #[arg(long, value_name = "CPU", default_value = "native", value_parser = Cpu::named)]
@@ -155,6 +158,7 @@ impl Clc {
             match report {
                 Ok(report) => {
                     reports.push(report.to_string());
+                    reports.extend(self.note_of_strides(kernel.info()));
                     reports.extend(self.reports_of_forms(&kernel));
                     good.push(kernel);
                 }
@@ -275,8 +279,16 @@ impl Clc {
             is_small: !self.large,
             distinct_pointers: self.distinct,
             bounded_indices: !self.large,
+            strides: if self.dense { kernel.usual_strides() } else { KnownStrides::default() },
             ..variant
         }
+    }
+
+    /// Launches of a kernel that run code for dense arrays, where that is not reported.
+    fn note_of_strides(&self, kernel: &KernelFacts) -> Option<String> {
+        let strides = kernel.dense_strides().filter(|_| !self.dense)?;
+        let name = &kernel.name;
+        Some(format!("kernel {name}: launches with {strides} have code for dense arrays, see `--dense`\n"))
     }
 
     /// Reports of a kernel's second forms, after the launches that take them.
@@ -314,6 +326,7 @@ impl Clc {
             _ => CodeVariant {
                 distinct_pointers: self.distinct,
                 bounded_indices: !self.large,
+                strides: if self.dense { KnownStrides::DENSE } else { KnownStrides::default() },
                 ..CodeVariant::of_rows(self.lanes_of(kernels[0].info()), AxisOrder::WORK_ITEMS, !self.large)
             },
         };

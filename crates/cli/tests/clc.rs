@@ -59,6 +59,11 @@ fn tiles_of_one_dimension_have_contiguous_accesses() {
 }
 
 #[test]
+fn accesses_of_dense_arrays_are_contiguous() {
+    is_as_written("strides.cl", &["--lanes", "8", "--dense"]);
+}
+
+#[test]
 fn wrappers_of_sycl_leave_contiguous_accesses() {
     is_as_written("sycl.cl", &["-cl-std=CL3.0"]);
 }

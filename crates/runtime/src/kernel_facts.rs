@@ -7,7 +7,8 @@ use heddle_ir::ops::Observed;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::PRINTF;
 use heddle_transform::kernels::{
-    IndexRanges, ObjectParameter, has_unknown_base, object_parameters, repeats_stores,
+    IndexRanges, KnownStrides, ObjectParameter, StrideParameter, has_unknown_base, object_parameters,
+    repeats_stores, stride_parameters,
 };
 use heddle_transform::progress::polls;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -62,8 +63,24 @@ pub struct KernelFacts {
     pub(crate) distinct_objects: Vec<ObjectParameter>,
     /// Ranges of its indices, if code is faster where these do not wrap around.
     pub(crate) index_ranges: Option<IndexRanges>,
+    /// Parameters that are strides, if code is faster where it knows them.
+    pub(crate) stride_parameters: Vec<StrideParameter>,
     /// The most work-items of a group, where its local memory has a place for each.
     pub(crate) most_items: Option<u64>,
+}
+
+impl KernelFacts {
+    /// Strides of most launches that code is faster for.
+    pub fn usual_strides(&self) -> KnownStrides {
+        KnownStrides::usual(&self.stride_parameters)
+    }
+
+    /// Arguments of these launches; none if there are none.
+    pub fn dense_strides(&self) -> Option<String> {
+        let usual: Vec<String> =
+            self.stride_parameters.iter().filter(|it| it.is_usual).map(ToString::to_string).collect();
+        (!usual.is_empty()).then(|| usual.join(" and "))
+    }
 }
 
 /// Returns the kernels of a program, in the order of the module. The source fixes the lanes of some, by name.
@@ -110,6 +127,7 @@ pub(crate) fn kernels_of(module: &Module, required_lanes: &BTreeMap<String, u32>
             stored_bytes: stored_bytes(func),
             most_items,
             index_ranges: IndexRanges::of(func),
+            stride_parameters: stride_parameters(func),
         })
     });
     kernels.collect()

@@ -16,7 +16,9 @@ use crate::vector_code::CodeVariant;
 use heddle_ir::Space;
 use heddle_llvm::{ArgumentPiece, KernelInfo as SourceKernel, ParamPassing, slot_bytes};
 use heddle_transform::AxisOrder;
-use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, LOCAL_ALIGN, LaunchNumbers, ObjectParameter};
+use heddle_transform::kernels::{
+    GROUP_DESCRIPTOR_WORDS, KnownStrides, LOCAL_ALIGN, LaunchNumbers, ObjectParameter,
+};
 use rustc_hash::FxHasher;
 use std::cell::RefCell;
 use std::hash::{Hash as _, Hasher as _};
@@ -319,6 +321,12 @@ impl PreparedKernel {
         !objects.is_empty()
     }
 
+    /// Strides of a launch with these arguments that code gains by.
+    fn known_strides(&self, args: &[LaunchArgument<'_>]) -> KnownStrides {
+        let argument = |number: usize| args.get(number).and_then(integer);
+        KnownStrides::of_launch(&self.info().stride_parameters, argument)
+    }
+
     /// True if no index that code gains by wraps around in a launch with these arguments.
     fn has_bounded_indices(&self, args: &[LaunchArgument<'_>], range: &NdRange) -> bool {
         let Some(ranges) = &self.info().index_ranges else { return false };
@@ -374,6 +382,7 @@ impl PreparedKernel {
         let variant = CodeVariant {
             distinct_pointers: self.has_distinct_objects(args),
             bounded_indices: self.has_bounded_indices(args, range),
+            strides: self.known_strides(args),
             ..variant
         };
         let variant = if is_single { variant.of_single_items() } else { variant };

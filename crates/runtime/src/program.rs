@@ -259,6 +259,7 @@ impl KernelModule {
             for kernel in &mut kernels {
                 kernel.distinct_objects.clear();
                 kernel.index_ranges = None;
+                kernel.stride_parameters.clear();
             }
         }
         let dimensions = kernels.iter().map(|_| OnceLock::new()).collect();
@@ -483,7 +484,8 @@ impl PreparedKernel {
         let distinct_pointers = !self.info().distinct_objects.is_empty();
         let bounded_indices = self.info().index_ranges.is_some();
         let usual = CodeVariant::usual(self.info(), self.lanes(), axes);
-        let usual = CodeVariant { distinct_pointers, bounded_indices, ..usual };
+        let strides = self.info().usual_strides();
+        let usual = CodeVariant { distinct_pointers, bounded_indices, strides, ..usual };
         let form = if self.info().sees_groups { GroupForm::Seen } else { self.unseen_form(axes) };
         let [width, height] = self.info().square.map_or_else(|| form.usual_extents(), |width| [width; 2]);
         (usual, usual.local.unwrap_or_else(|| axes.to_dimensions([width, height, 1])))

@@ -16,8 +16,8 @@ use heddle_llvm::{
     generate, internalize_except, optimize,
 };
 use heddle_transform::{
-    AxisOrder, GroupExecution, GroupFunction, KernelOptions, TargetInfo, VersioningPolicy, WorkItemLayout,
-    has_vectorized_loops, lower_kernels,
+    AxisOrder, GroupExecution, GroupFunction, KernelOptions, KnownStrides, TargetInfo, VersioningPolicy,
+    WorkItemLayout, has_vectorized_loops, lower_kernels,
 };
 use rustc_hash::FxHasher;
 use std::fmt;
@@ -38,6 +38,8 @@ pub struct CodeVariant {
     pub distinct_pointers: bool,
     /// True if no index of a launch wraps around, where that makes faster code.
     pub bounded_indices: bool,
+    /// Strides of a launch, where those of dense arrays make faster code.
+    pub strides: KnownStrides,
     /// The size of all groups, if the code is for no other.
     pub local: Option<[u32; 3]>,
     /// True if groups of the source have one work-item each, and run merged.
@@ -85,9 +87,7 @@ impl CodeVariant {
         let has_rows = fold == WorkItemLayout::Linear || brush[1] * brush[2] > 1;
         let is_fixed = kernel.required_local.is_some() || has_rows && kernel.sees_groups;
         let local = (is_fixed && is_uniform).then_some(local);
-        let form = CodeForm::Usual;
-        let (distinct_pointers, bounded_indices, single) = (false, false, false);
-        CodeVariant { fold, axes, brush, is_small, distinct_pointers, bounded_indices, local, single, form }
+        CodeVariant { fold, axes, brush, local, ..CodeVariant::of_rows(lanes, axes, is_small) }
     }
 
     /// Returns the variant for groups of one work-item, which run merged.
@@ -119,6 +119,7 @@ impl CodeVariant {
             is_small,
             distinct_pointers: false,
             bounded_indices: false,
+            strides: KnownStrides::default(),
             local: None,
             single: false,
             form: CodeForm::Usual,
@@ -157,6 +158,7 @@ impl CodeVariant {
             single_item_groups: self.single,
             distinct_pointers: self.distinct_pointers,
             bounded_indices: self.bounded_indices,
+            strides: self.strides,
         }
     }
 }

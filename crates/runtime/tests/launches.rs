@@ -728,3 +728,48 @@ fn launches_whose_pointers_lead_to_one_object_have_code_of_their_own() {
         assert_eq!(codes([(1, 10), (2, 0), (1, 0)], 1, is_sized), 3);
     }
 }
+
+const STRIDES: &str =
+    "kernel void steps(global const float *x, int incx, global float *y, int incy, long bytes) {
+    int i = get_global_id(0);
+    y[i * incy] = x[i * incx] + *(global const float *)((global const char *)x + i * bytes);
+}";
+
+#[test]
+fn launches_of_dense_arrays_have_code_of_their_own() {
+    const ITEMS: usize = 40;
+    let program = program_of("strides", STRIDES);
+    let kernel = program.kernel("steps").expect("there is the kernel");
+    let x: Vec<f32> = (0..200).map(|it| it as f32).collect();
+    let codes = |incx: i32, incy: i32, bytes: i64| {
+        let mut from = x.clone();
+        let mut y = vec![-1.0f32; 200];
+        let start = |inc: i32| if inc < 0 { 199 } else { 0 };
+        let at = |inc: i32, item: usize| (start(inc) + inc * item as i32) as usize;
+        let mut wanted = y.clone();
+        for item in 0..ITEMS {
+            let other = (start(incx) * 4 + bytes as i32 * item as i32) / 4;
+            wanted[at(incy, item)] = x[at(incx, item)] + x[other as usize];
+        }
+        let [source, target] = [(&mut from, incx), (&mut y, incy)]
+            .map(|(values, inc)| LaunchArgument::Pointer(values[start(inc) as usize..].as_mut_ptr().cast()));
+        let [incx, incy] = [incx, incy].map(i32::to_ne_bytes);
+        let numbers = [&incx[..], &incy, &bytes.to_ne_bytes()].map(|it| it.to_vec());
+        let [incx, incy, bytes] = [0, 1, 2].map(|at| LaunchArgument::Bytes(&numbers[at]));
+        let args = [source, incx, target, incy, bytes];
+        let over = range(&[ITEMS as u64], None, None);
+        // SAFETY: the arrays are as long as the strides ask for; no two work-items store to one place.
+        unsafe { kernel.launch(&args, &over, &Pool::new(1)) }.expect("it runs");
+        assert_eq!(y, wanted, "{numbers:?}");
+        kernel.reports().len()
+    };
+    assert_eq!(codes(1, 1, 4), 1);
+    assert_eq!(codes(1, 1, 4), 1);
+    // One element for all work-items; the distance of the other one is not known.
+    assert_eq!(codes(0, 1, 4), 2);
+    assert_eq!(codes(0, 1, 12), 3);
+    assert_eq!(codes(3, 2, 8), 4);
+    assert_eq!(codes(-2, -3, -8), 4);
+    assert_eq!(codes(2, -1, 0), 5);
+    assert_eq!(codes(1, 1, 4), 5);
+}

@@ -11,16 +11,18 @@ use std::fmt::Write as _;
 const MOST_STEPS: u64 = 20_000;
 /// Number of cells that a kernel stores to.
 const CELLS: u64 = 64;
+/// Bytes of memory.
+const MEMORY: usize = 1024;
 
 /// Kernel and a launch of it.
 #[derive(Clone, Debug)]
 pub struct IndexKernel {
-    text: String,
-    module: Module,
-    numbers: [u64; 3],
-    global: [u64; 3],
-    offset: [u64; 3],
-    local: [u64; 3],
+    pub(crate) text: String,
+    pub(crate) module: Module,
+    pub(crate) numbers: [u64; 3],
+    pub(crate) global: [u64; 3],
+    pub(crate) offset: [u64; 3],
+    pub(crate) local: [u64; 3],
 }
 
 /// Outcome of a comparison.
@@ -399,7 +401,7 @@ pub fn keeps_promises(kernel: &IndexKernel, promise: PromiseIndices<'_>) -> Resu
 /// Memory after a launch.
 fn launch(kernel: &IndexKernel, module: &Module) -> Result<Vec<u8>, String> {
     let mut memory = Memory::new();
-    let out = memory.add(Space::Global, Some("out"), 16, vec![0xaa; CELLS as usize * 4]);
+    let out = memory.add(Space::Global, Some("out"), 16, vec![0xaa; MEMORY]);
     let mut arguments = vec![Argument::Uniform(Datum::Bits(out.into()))];
     arguments.extend(kernel.numbers.map(|it| Argument::Uniform(Datum::Bits(it.into()))));
     let groups = [0, 1, 2].map(|along| (kernel.global[along] / kernel.local[along]) as u32);

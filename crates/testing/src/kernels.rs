@@ -16,7 +16,8 @@ use heddle_llvm::{
     emit, entry_name, internalize_except, optimize, slot_bytes,
 };
 use heddle_transform::kernels::{
-    GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, IndexRanges, LOCAL_ALIGN, LaunchNumbers,
+    GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, IndexRanges, KnownStrides, LOCAL_ALIGN, LaunchNumbers,
+    stride_parameters,
 };
 use heddle_transform::widen::VersioningPolicy;
 use heddle_transform::{
@@ -133,6 +134,7 @@ fn is_refused(case: &GeneratedProgram) -> bool {
         single_item_groups: false,
         distinct_pointers: false,
         bounded_indices: false,
+        strides: KnownStrides::default(),
     };
     lower_kernels(&mut case.module.clone(), &options).is_err_and(|refusal| refusal.text.contains(REFUSAL))
 }
@@ -248,16 +250,29 @@ fn kernel_options(
         // Each object has a parameter of its own.
         distinct_pointers: random.chance(30),
         bounded_indices: false,
+        strides: KnownStrides::default(),
     }
+}
+
+/// Values of the arguments that are numbers.
+fn numbers(input: &ProgramInput) -> Vec<Option<u64>> {
+    let number = |arg: &InputArgument| match arg {
+        InputArgument::Uniform(bits) => Some(*bits as u64),
+        _ => None,
+    };
+    input.args.iter().map(number).collect()
+}
+
+/// Strides that a launch has.
+fn known_strides(case: &GeneratedProgram, input: &ProgramInput) -> KnownStrides {
+    let parameters = case.module.function(&case.entry).map(stride_parameters).unwrap_or_default();
+    let numbers = numbers(input);
+    KnownStrides::of_launch(&parameters, |number| numbers.get(number).copied().flatten())
 }
 
 /// True if a launch keeps the promises about the indices of its kernel.
 fn has_bounded_indices(case: &GeneratedProgram, input: &ProgramInput) -> bool {
-    let numbers = input.args.iter().map(|arg| match arg {
-        InputArgument::Uniform(bits) => Some(*bits as u64),
-        _ => None,
-    });
-    let parameters: Vec<Option<u64>> = numbers.collect();
+    let parameters = numbers(input);
     let local = input.group.unwrap_or([1; 3]).map(u64::from);
     let global = [0, 1, 2].map(|along| local[along] * u64::from(input.groups[along]));
     let launch = LaunchNumbers { global, offset: [0; 3], local, parameters: &parameters };
@@ -281,6 +296,9 @@ fn holds_on(
     kernel.single_item_groups = single.is_some();
     let source = single.as_ref().unwrap_or(input);
     kernel.bounded_indices = random.chance(50) && has_bounded_indices(case, source);
+    if random.chance(50) {
+        kernel.strides = known_strides(case, source);
+    }
     let mut module = case.module.clone();
     if random.chance(40)
         && !kernel.single_item_groups

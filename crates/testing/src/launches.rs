@@ -17,9 +17,7 @@ use heddle_runs::spec::{parse_arguments, parse_object};
 use heddle_transform::flatten::{JointIterations, TripCounts};
 use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN};
 use heddle_transform::widen::VersioningPolicy;
-use heddle_transform::{
-    AxisOrder, GroupExecution, GroupFunction, KernelOptions, WorkItemLayout, lower_kernels,
-};
+use heddle_transform::{GroupFunction, KernelOptions, WorkItemLayout, lower_kernels};
 use smallvec::smallvec;
 use std::time::Duration;
 
@@ -299,15 +297,10 @@ pub fn vectors(module: &Module, kernel: &str) -> Result<VectorKernel, String> {
     let mut module = module.clone();
     heddle_compiler::session::retain_reachable(&mut module, kernel);
     let options = KernelOptions {
-        brush: smallvec![WARP],
         layout: WorkItemLayout::Linear,
-        axes: AxisOrder::WORK_ITEMS,
         is_small: false,
         versions: VersioningPolicy::Model,
-        execution: GroupExecution::Brushes,
-        single_item_groups: false,
-        distinct_pointers: false,
-        bounded_indices: false,
+        ..KernelOptions::rows(smallvec![WARP])
     };
     let made = lower_kernels(&mut module, &options).map_err(|refusal| refusal.to_string())?;
     let info = made.into_iter().find(|it| it.name == kernel).ok_or("the kernel has no group function")?;

@@ -34,6 +34,7 @@ pub mod arrays;
 pub mod baselines_oracle;
 pub mod baseline_annotations;
 pub mod spill;
+pub mod strides;
 pub mod strips;
 pub mod properties;
 pub mod divergence_property;

@@ -50,7 +50,9 @@ pub use fuse::{BranchFusion, FuseOptions, FusionResult, fuse, fuse_profiled};
 pub use inline::{inline_calls, inline_small};
 pub use inverse_roots::invert_roots;
 pub use jump_threading::thread_jumps;
-pub use kernels::{AxisOrder, GroupExecution, GroupFunction, KernelOptions, WorkItemLayout, lower_kernels};
+pub use kernels::{
+    AxisOrder, GroupExecution, GroupFunction, KernelOptions, KnownStrides, WorkItemLayout, lower_kernels,
+};
 pub use linearize::linearize;
 pub use loop_throughput::innermost_time;
 pub use marked_loop::{LoopPromises, NestLevels, refill_lanes, spread_loop, spread_nest};

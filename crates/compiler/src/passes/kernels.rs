@@ -8,7 +8,7 @@ use heddle_ir::verify::Stage;
 use heddle_ir::{Diagnostic, Module};
 use heddle_transform::widen::RemarkKind;
 use heddle_transform::{
-    AxisOrder, GroupExecution, KernelOptions, Remark, VersioningPolicy, WorkItemLayout, lower_kernels,
+    AxisOrder, GroupExecution, KernelOptions, KnownStrides, Remark, VersioningPolicy, WorkItemLayout, lower_kernels,
 };
 
 pub(super) const INFO: PassInfo = PassInfo {
@@ -34,6 +34,7 @@ const OPTIONS: &[OptionWord<KernelOptions>] = &[
     flag("mixed", "scattered code between barriers runs one work-item after the other", |options| options.execution = GroupExecution::Mixed),
     flag("refill", "lane refill", |options| options.execution = GroupExecution::LaneRefill),
     flag("distinct", "the pointers of a launch lead to different objects", |options| options.distinct_pointers = true),
+    flag("dense", "strides among the arguments of a launch are those of dense arrays", |options| options.strides = KnownStrides::DENSE),
     flag("bounded", "no index of a launch wraps around, as far as extents and arguments tell for most launches", |options| options.bounded_indices = true),
     flag("single", "groups of one work-item, several of which run as one", |options| options.single_item_groups = true),
     word("versions=POLICY", "region versions wherever possible (`force`), or nowhere (`none`)", |options, word| store(&mut options.versions, parse_versions(word))),

@@ -5,6 +5,7 @@ mod divergence;
 mod bounded_indices;
 mod divided;
 mod flatten;
+mod known_strides;
 mod nests;
 mod refill;
 mod scalars;

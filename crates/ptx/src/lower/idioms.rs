@@ -45,11 +45,15 @@ pub(super) fn recognize(func: &mut Function) {
     canonicalize_branches(func);
 }
 
-/// Returns the dimension of a 32-bit query.
+/// Returns the dimension of a 32-bit query, or of one that is extended to 64 bits.
 fn query(func: &Function, value: Value, op: Op) -> Option<u8> {
     let data = func.inst(func.def_inst(value)?);
     match data.detail {
         Detail::Dimension(dimension) if data.op == op && func.value_type(value) == Type::I32 => dimension,
+        // No query is negative.
+        _ if matches!(data.op, Op::Zext | Op::Sext) && func.value_type(value) == Type::I64 => {
+            query(func, data.args[0], op)
+        }
         _ => None,
     }
 }
@@ -182,8 +186,8 @@ fn sweep(func: &mut Function, insts: &[Inst]) {
     // Definitions precede uses, except for φs of loops, which are not removed.
     for &inst in insts.iter().rev() {
         let data = func.inst(inst);
-        let is_simple =
-            matches!(data.op, Op::Mul | Op::LocalId | Op::LocalSize | Op::GroupId | Op::NumGroups);
+        let is_query = matches!(data.op, Op::LocalId | Op::LocalSize | Op::GroupId | Op::NumGroups);
+        let is_simple = is_query || matches!(data.op, Op::Mul | Op::Zext | Op::Sext);
         if is_simple && func.result(inst).is_some_and(|result| uses[result] == 0) {
             data.args.iter().for_each(|&arg| uses[arg] -= 1);
             func.remove_inst(inst);

@@ -4,6 +4,7 @@
 
 mod bounded;
 mod divided;
+mod strides;
 
 use heddle_ir::inst::Detail;
 use heddle_ir::{Constant, Function, Inst, Module, Op, Scalar, Space, Type, ValueDef, parse_module};
@@ -12,7 +13,7 @@ use heddle_testing::generate::{GeneratedProgram, InputArgument, ObjectShape, Own
 use heddle_testing::kernels::{Machine, kernels_hold_with, profile};
 use heddle_testing::properties::topic;
 use heddle_transform::widen::VersioningPolicy;
-use heddle_transform::{AxisOrder, GroupExecution, KernelOptions, WorkItemLayout, lower_kernels};
+use heddle_transform::{KernelOptions, lower_kernels};
 use smallvec::SmallVec;
 
 #[test]
@@ -269,17 +270,8 @@ fn brushes_wait_as_often_as_the_kernel_says() {
     let text = include_str!("../../../../tests/kernels/karrenberg-fig-3.hed");
     let text = text.split("\n; output").next().unwrap_or_default();
     let mut module = parse_module(text).expect("the file is right");
-    let options = KernelOptions {
-        brush: SmallVec::from_slice(&[4]),
-        layout: WorkItemLayout::Rows,
-        axes: AxisOrder::WORK_ITEMS,
-        is_small: true,
-        versions: VersioningPolicy::Model,
-        execution: GroupExecution::Brushes,
-        single_item_groups: false,
-        distinct_pointers: false,
-        bounded_indices: false,
-    };
+    let brush = SmallVec::from_slice(&[4]);
+    let options = KernelOptions { versions: VersioningPolicy::Model, ..KernelOptions::rows(brush) };
     let made = lower_kernels(&mut module, &options).expect("the kernel has a group function");
     assert_eq!((made[0].barriers, made[0].synchronization_points), (3, 3));
     assert_eq!(module.functions.iter().filter(|func| func.name.contains(".region")).count(), 4);
@@ -304,17 +296,8 @@ const INDEXED: &[(&str, [&[u128]; 2], u32)] = &[
 /// A kernel with its versions taken, whatever their conditions, as vector code for AVX-512; how many versions there were.
 fn in_versions(name: &str, is_small: bool) -> (usize, Module) {
     let mut module = kernel_named(name);
-    let options = KernelOptions {
-        brush: SmallVec::from_slice(&[16]),
-        layout: WorkItemLayout::Rows,
-        axes: AxisOrder::WORK_ITEMS,
-        is_small,
-        versions: VersioningPolicy::Model,
-        execution: GroupExecution::Brushes,
-        single_item_groups: false,
-        distinct_pointers: false,
-        bounded_indices: false,
-    };
+    let brush = SmallVec::from_slice(&[16]);
+    let options = KernelOptions { is_small, versions: VersioningPolicy::Model, ..KernelOptions::rows(brush) };
     lower_kernels(&mut module, &options).expect("the kernel has a group function");
     let mut versions = 0;
     regions(&mut module, |func| {

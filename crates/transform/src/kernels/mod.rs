@@ -16,6 +16,7 @@
 //! The phases, in order:
 //!
 //! * `index_ranges`, for launches whose indices do not wrap around, promises that.
+//! * `known_strides`, for launches whose strides are those of dense arrays, makes them constants.
 //! * `distinct_pointers`, for launches whose pointers lead to different objects, makes parameters `noalias`.
 //! * `inline` inlines calls to functions that query the launch, wait at barriers or name local memory.
 //! * `launch_forms`, before all others, makes forms of kernels for some launches: without guards and clamps of the indices, without loops over the grid,
@@ -42,6 +43,7 @@ mod extensions;
 mod group;
 mod independent_iterations;
 mod inline;
+mod known_strides;
 mod spill_slots;
 mod strided_loops;
 mod private_objects;
@@ -69,6 +71,7 @@ pub use index_digits::SHORTEST_ROW;
 pub use index_extents::IndexExtent;
 pub use index_guard::IndexBounds;
 pub use index_ranges::{IndexRanges, LaunchNumbers};
+pub use known_strides::{KnownStrides, StrideParameter, stride_parameters};
 pub use launch_forms::{LaunchForm, launch_form, observes_launch};
 pub use launch_params::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN, MAX_WORK_ITEMS};
 pub(crate) use private_objects::{array_remark, users_of};
@@ -132,6 +135,8 @@ pub struct KernelOptions {
     pub distinct_pointers: bool,
     /// True if [`IndexRanges::hold`] in a launch.
     pub bounded_indices: bool,
+    /// Strides that a launch has.
+    pub strides: KnownStrides,
 }
 
 impl KernelOptions {
@@ -147,6 +152,7 @@ impl KernelOptions {
             single_item_groups: false,
             distinct_pointers: false,
             bounded_indices: false,
+            strides: KnownStrides::default(),
         }
     }
 
@@ -282,10 +288,16 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             return Err(refuse(func, text, "declare its parameters `uniform`"));
         }
         let mut kernel = func.clone();
+        // Promises change how addresses are computed.
+        let strides = if options.strides.is_empty() { Vec::new() } else { stride_parameters(&kernel) };
         if options.bounded_indices
             && let Some(ranges) = IndexRanges::of(&kernel)
         {
             ranges.promise(&mut kernel);
+        }
+        if !options.strides.is_empty() {
+            options.strides.assume(&strides, &mut kernel);
+            crate::simplify(&mut kernel);
         }
         if options.distinct_pointers {
             distinct_pointers::assume_distinct_pointers(&mut kernel);
