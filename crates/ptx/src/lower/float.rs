@@ -8,6 +8,7 @@ use super::{LowerResult, layout, refuse};
 use crate::check::ResolvedInst;
 use crate::operation::FloatOp;
 use crate::words::Word;
+use heddle_ir::inst::Detail;
 use heddle_ir::words::{FloatPredicate, IntPredicate};
 use heddle_ir::{Op, Scalar, Value};
 
@@ -27,11 +28,70 @@ pub(crate) fn rounding(words: &[Word]) -> Word {
 impl FunctionLowering<'_, '_, '_> {
     /// Flushes subnormal numbers to zero of the same sign.
     pub(crate) fn flushed(&mut self, value: Value) -> Value {
+        if self.is_flushed(value) {
+            return value;
+        }
         let scalar = self.emit.scalar(value);
         let is_small = self.emit.is_class(value, SUBNORMAL);
         let zero = self.emit.float(scalar, 0.0);
         let zero = self.emit.op(Op::Copysign, &[zero, value]);
         self.emit.select(is_small, zero, value)
+    }
+
+    /// The number that a value is the flushed one of, as [`flushed`](Self::flushed) emits it.
+    fn source_of_flushed(&self, value: Value) -> Option<Value> {
+        let data = self.emit.func.inst(self.emit.func.def_inst(value)?);
+        let (Op::Select, &[is_small, _, number]) = (data.op, &data.args[..]) else { return None };
+        let test = self.emit.func.inst(self.emit.func.def_inst(is_small)?);
+        (test.detail == Detail::FloatClass(SUBNORMAL) && test.args[0] == number).then_some(number)
+    }
+
+    /// True if a value is known to be no subnormal number.
+    fn is_flushed(&self, value: Value) -> bool {
+        if let Some(bits) = self.emit.constant(value) {
+            return self.emit.scalar(value) == Scalar::F32 && !f32::from_bits(bits as u32).is_subnormal();
+        }
+        let Some(inst) = self.emit.func.def_inst(value) else { return false };
+        let data = self.emit.func.inst(inst);
+        match data.op {
+            Op::Fneg | Op::Fabs | Op::Fmin | Op::Fmax => data.args.iter().all(|&arg| self.is_flushed(arg)),
+            _ => self.source_of_flushed(value).is_some(),
+        }
+    }
+
+    /// True if a value is from 0 to 1, as [`clamped`](Self::clamped) emits it.
+    fn is_clamped(&self, value: Value) -> bool {
+        let func = &self.emit.func;
+        let number = self.source_of_flushed(value).unwrap_or(value);
+        let operands = |value: Value, op: Op| {
+            let data = func.inst(func.def_inst(value)?);
+            (data.op == op).then(|| [data.args[0], data.args[1]])
+        };
+        let is = |value: Value, number: f32| self.emit.constant(value) == Some(number.to_bits().into());
+        let bounds =
+            operands(number, Op::Fmin).and_then(|[inner, one]| Some((one, operands(inner, Op::Fmax)?[1])));
+        bounds.is_some_and(|(one, zero)| is(one, 1.0) && is(zero, 0.0))
+    }
+
+    /// `fma.rm` of a factor from 0 to 1 whose sum is in [2^23, 2^24], where neighbouring numbers are 1 apart; none of others. `expf` of CUDA
+    /// splits its argument by it.
+    ///
+    /// The nearest sum `r` exceeds the exact one if the rest of the product, whose sign is exact, is negative: then `r - 1` is the result.
+    fn floor_in_units(&mut self, args: &[Value]) -> Option<Value> {
+        let &[factor, scale, start] = args else { return None };
+        let number = |value: Value| Some(f32::from_bits(self.emit.constant(value)? as u32));
+        let (by, from) = (number(scale)?, number(start)?);
+        let (low, high) = (2f32.powi(23), 2f32.powi(24));
+        if !self.is_clamped(factor) || by.is_nan() || by <= 0.0 || from < low || by > high - from {
+            return None;
+        }
+        let near = self.emit.op(Op::Fma, args);
+        let whole = self.emit.op(Op::Fsub, &[start, near]);
+        let rest = self.emit.op(Op::Fma, &[factor, scale, whole]);
+        let [zero, one] = [0.0, 1.0].map(|it| self.emit.float(Scalar::F32, it));
+        let exceeds = self.emit.fcmp(FloatPredicate::Olt, rest, zero);
+        let less = self.emit.op(Op::Fsub, &[near, one]);
+        Some(self.emit.select(exceeds, less, near))
     }
 
     /// Clamps to at least 0; NaN stays.
@@ -121,6 +181,14 @@ impl FunctionLowering<'_, '_, '_> {
             }
         }
         let mode = rounding(words);
+        if operation == FloatOp::Fma
+            && (scalar, mode) == (Scalar::F32, Word::Rm)
+            && !has(Word::Sat)
+            && !has(Word::Relu)
+            && let Some(value) = self.floor_in_units(&args)
+        {
+            return Ok(value);
+        }
         let mut value = match operation {
             FloatOp::Neg => self.emit.op(Op::Fneg, &args),
             FloatOp::Abs => self.emit.op(Op::Fabs, &args),
