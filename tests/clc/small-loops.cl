@@ -46,3 +46,33 @@ kernel void rounds(global uint *state) {
   }
   state[at] = x;
 }
+
+
+// A table gives the distances of neighbours: unrolled beyond LLVM's limit, so that these are constants.
+constant int2 directions[9] = {(int2)(0, 0), (int2)(1, 0), (int2)(0, 1), (int2)(-1, 0), (int2)(0, -1), (int2)(1, 1), (int2)(-1, 1), (int2)(-1, -1), (int2)(1, -1)};
+kernel void stream_in(global const float *from, global float *to, uint width, uint height) {
+  size_t x = get_global_id(0), y = get_global_id(1);
+  float sum = 0.0f;
+  for (int k = 0; k < 9; k++) {
+    size_t column = (x - directions[k].x + width) % width, row = (y - directions[k].y + height) % height;
+    sum += from[(k * height + row) * width + column];
+  }
+  to[y * width + x] = sum;
+}
+
+// A loop round one of unknown length stays.
+kernel void insertion(global uint *values) {
+  uint own[16];
+  size_t first = get_global_id(0) * 16;
+  for (int i = 0; i < 16; i++)
+    own[i] = values[first + i];
+  for (int i = 1; i < 16; i++) {
+    uint value = own[i];
+    int j = i - 1;
+    for (; j >= 0 && own[j] > value; j--)
+      own[j + 1] = own[j];
+    own[j + 1] = value;
+  }
+  for (int i = 0; i < 16; i++)
+    values[first + i] = own[i];
+}
