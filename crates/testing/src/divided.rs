@@ -259,7 +259,20 @@ pub fn dividing_kernel(seed: u64) -> DividingKernel {
             masked.push((kernel.add(wide, &op), wide));
             continue;
         }
-        match random.below(8) {
+        match random.below(10) {
+            // As compilers write comparisons of quotients and remainders with 0.
+            8.. => {
+                let other = match random.chance(50) {
+                    true => divisor,
+                    false => kernel.pick(wide, &mut random),
+                };
+                let (a, b) = if random.chance(50) { (value, other) } else { (other, value) };
+                let predicate =
+                    random.pick(&["ult", "ule", "ugt", "uge", "slt", "sle", "sgt", "sge", "eq", "ne"]);
+                let compared = kernel.condition(&format!("icmp {predicate} v{a}, v{b}"));
+                let chosen = kernel.pick(wide, &mut random);
+                kernel.add(wide, &format!("select v{compared}, v{chosen}, {}", random.pick(&[0, 1])));
+            }
             0..3 => {
                 let op = random.pick(&["sdiv", "udiv"]);
                 let mut quotient = kernel.add(wide, &format!("{op} v{value}, v{divisor}"));

@@ -164,6 +164,15 @@ impl IndexDigits {
             data.args = [column, *rest].into_iter().collect();
             data.flags = Flags::NONE;
         }
+        for (inst, digits, is_zero) in &self.comparisons {
+            let wide = usize::from(is_wide(func, func.inst(*inst).args[0]));
+            let digits = number(func, digits)?[wide];
+            let zero = func.make_int([Scalar::I32, Scalar::I64][wide], 0);
+            let predicate = if *is_zero { IntPredicate::Eq } else { IntPredicate::Ne };
+            let data = func.inst_mut(*inst);
+            data.args = [digits, zero].into_iter().collect();
+            data.detail = Detail::IntCompare(predicate);
+        }
         func.map_values(|value| replacements.get(&value).copied().unwrap_or(value));
         Some(())
     }

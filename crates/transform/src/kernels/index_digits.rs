@@ -6,6 +6,7 @@
 use super::index_extents::{IndexExtent, extent, is_index, is_never, power_of_two};
 use super::insts_of;
 use heddle_ir::inst::{Detail, InstData};
+use heddle_ir::words::IntPredicate;
 use heddle_ir::{Function, Inst, Op, Value};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -43,6 +44,8 @@ pub(super) struct IndexDigits {
     pub(super) values: FxHashMap<Value, ScaledDigits>,
     /// Subtractions of the higher digits and of something else, with the latter and the lower digits.
     pub(super) differences: Vec<(Inst, Value, Range<usize>)>,
+    /// Comparisons that tell whether some digits are zero, with these, and whether they hold if so.
+    pub(super) comparisons: Vec<(Inst, Range<usize>, bool)>,
 }
 
 impl IndexDigits {
@@ -93,6 +96,8 @@ impl IndexDigits {
     pub(super) fn of(func: &Function) -> IndexDigits {
         let mut digits = IndexDigits::default();
         while !digits.find(func) {}
+        digits.comparisons =
+            insts_of(func).into_iter().filter_map(|inst| digits.comparison_of(func, inst)).collect();
         digits
     }
 
@@ -185,6 +190,40 @@ impl IndexDigits {
         })
     }
 
+    /// Digits that a comparison tells to be zero, and whether it holds if they are: `i < w` and `i >= w` tell about `i / w`,
+    /// `i == i / w * w` about `i % w`.
+    fn comparison_of(&self, func: &Function, inst: Inst) -> Option<(Inst, Range<usize>, bool)> {
+        let data = func.inst(inst);
+        let (Op::Icmp, &Detail::IntCompare(predicate), &[a, b]) = (data.op, &data.detail, &data.args[..])
+        else {
+            return None;
+        };
+        use IntPredicate::{Eq, Ne, Sge, Slt, Uge, Ult};
+        let orders = [(a, b, predicate), (b, a, predicate.swapped())];
+        let (digits, is_zero) =
+            orders.into_iter().find_map(|(number, other, predicate)| match predicate {
+                Eq | Ne => {
+                    let lower = self.lower_digits(self.values.get(&number)?, self.values.get(&other)?)?;
+                    Some((lower.digits, predicate == Eq))
+                }
+                Ult | Slt | Uge | Sge => {
+                    let digits = self.plain(number)?;
+                    let cut = self.cut(digits, &extent(func, other)?).ok()??;
+                    (cut < digits.end).then(|| (cut..digits.end, matches!(predicate, Ult | Slt)))
+                }
+                _ => None,
+            })?;
+        Some((inst, digits, is_zero))
+    }
+
+    /// Lower digits of a number, whose higher ones are another number.
+    fn lower_digits(&self, number: &ScaledDigits, high: &ScaledDigits) -> Option<ScaledDigits> {
+        let lower = number.digits.start..high.digits.start;
+        let product = self.product(lower.clone())?.times(&number.factor)?;
+        let is_rest = !lower.is_empty() && high.digits.end == number.digits.end && high.factor == product;
+        is_rest.then(|| ScaledDigits { digits: lower, factor: number.factor.clone() })
+    }
+
     /// True for numbers that are at most the index: conversions keep them.
     fn is_small(&self, scaled: &ScaledDigits) -> bool {
         let start = scaled.digits.start;
@@ -246,12 +285,7 @@ impl IndexDigits {
         number: &ScaledDigits,
         taken: Value,
     ) -> Option<ScaledDigits> {
-        let lower = |high: &ScaledDigits| {
-            let lower = number.digits.start..high.digits.start;
-            let product = self.product(lower.clone())?.times(&number.factor)?;
-            let is_rest = !lower.is_empty() && high.digits.end == number.digits.end && high.factor == product;
-            is_rest.then(|| ScaledDigits { digits: lower, factor: number.factor.clone() })
-        };
+        let lower = |high: &ScaledDigits| self.lower_digits(number, high);
         if let Some(high) = self.values.get(&taken) {
             return lower(high);
         }

@@ -152,7 +152,7 @@ impl AddressTerms<'_> {
             }
             (Op::Mul, &[one, other]) => self.add_product(one, other, scale),
             (Op::Phi, _) => self.add_phi(value, scale),
-            (Op::Load | Op::Call | Op::Udiv | Op::Sdiv, _) => {}
+            (Op::Load | Op::Call, _) => {}
             // The index, or one in a row.
             _ if self.position(value).is_some() => self.terms.push(StrideTerm::Constant(scale)),
             _ => {}
