@@ -284,13 +284,14 @@ fn kernel_named(name: &str) -> Module {
     parse_module(&text).expect("the file is right")
 }
 
-/// Kernels whose lanes access contiguous memory under conditions; each with what it takes besides its array, once for the
-/// version and once for what the version does not do, and with the elements of the array.
-const INDEXED: &[(&str, [&[u128]; 2], u32)] = &[
-    ("index-wraps", [&[64, 3], &[64, 0]], 512),
-    ("index-remainder", [&[32], &[3]], 256),
-    ("index-shifts", [&[6, 1, 128, 1], &[3, 2, 128, 0]], 256),
-    ("index-xor", [&[32, 64], &[2, 4]], 128),
+/// Kernels whose lanes access contiguous memory under conditions; each with what it takes besides its array, first for the
+/// version and then for what the version does not do, and with the elements of the array.
+const INDEXED: &[(&str, &[&[u128]], u32)] = &[
+    ("index-wraps", &[&[64, 3], &[64, 0]], 512),
+    ("index-remainder", &[&[32], &[3]], 256),
+    ("index-shifts", &[&[6, 1, 128, 1], &[3, 2, 128, 0]], 256),
+    ("index-xor", &[&[32, 64], &[2, 4]], 128),
+    ("index-clamped", &[&[90, 90, 90], &[23, 90, 90], &[90, 23, 90], &[90, 90, 23], &[90, 90, 64]], 192),
 ];
 
 /// A kernel with its versions taken, whatever their conditions, as vector code for AVX-512; how many versions there were.

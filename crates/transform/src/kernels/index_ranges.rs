@@ -245,6 +245,9 @@ impl<'f> RangeSource<'f> {
         let places: FxHashMap<Inst, usize> = results.collect();
         // A step before knows nothing of those that follow.
         let operand = |before: usize, value: Value| -> RangeOperand {
+            if func.value_type(value) == Type::I1 {
+                return RangeOperand::Any(1);
+            }
             let Some(bits) = integer_bits(func, value) else { return RangeOperand::None };
             if let Some(number) = func.signed_constant(value) {
                 return RangeOperand::Constant(IntegerRange::new(number, number));

@@ -6,6 +6,8 @@
 //!     x & (2ⁿ - 1)        lanes are in one block of 2ⁿ work-items        (x₀ & m) + lane
 //!     x ^ j, x | j        and j has no bit among those of lanes          (x₀ ^ j) + lane
 //!     zext x, sext x, …   no lane of the brush wraps around              zext x₀ + lane
+//!     min(x, u), …        all lanes choose x                             x₀ + lane
+//!     x < u ? x + 1 : x   all lanes choose x + 1                         x₀ + 1 + lane
 //! ```
 //!
 //! The left column is the operation, the middle one its condition, the right one the replacement. Here `x` is `x₀ + lane`, and
@@ -68,6 +70,11 @@ enum LaneRewrite {
     SignedLowBits { cut: u32 },
     /// `freeze`: all users must see one value.
     Frozen,
+    /// A minimum, a maximum or a `select` of which all lanes choose one operand: all lanes' indices compare like this with the uniform
+    /// operand.
+    Chosen { arm: Value, predicate: IntPredicate },
+    /// An extension of a condition that all lanes decide alike: their indices compare like this with the uniform operand, and it holds or not.
+    Decided { predicate: IntPredicate, holds: bool },
 }
 
 /// Instruction to rewrite, with its strided and its uniform operand.
@@ -77,6 +84,26 @@ struct RewriteCandidate {
     rewrite: LaneRewrite,
     steps: Value,
     uniform: Option<Value>,
+}
+
+/// Comparison of an index with a uniform number, as most brushes decide it.
+struct UsualDecision {
+    steps: Value,
+    uniform: Value,
+    /// Predicate that holds in all lanes.
+    predicate: IntPredicate,
+    /// True if the comparison itself holds then.
+    holds: bool,
+}
+
+impl RewriteCandidate {
+    /// The operand that all lanes choose.
+    fn arm(&self) -> Option<Value> {
+        match self.rewrite {
+            LaneRewrite::Chosen { arm, .. } => Some(arm),
+            _ => None,
+        }
+    }
 }
 
 /// Adds a fast version to a region if it may make addresses contiguous. Returns a remark for each access that gains.
@@ -294,6 +321,26 @@ impl RewriteCandidates {
             let ty = region.value_type(value);
             ty.scalar().is_int() && ty.scalar().bits() >= MIN_BITS && !ty.is_vector()
         };
+        if is_wide(result) && data.op == Op::Select {
+            let decision = self.decision(region, data.args[0])?;
+            let arm = data.args[if decision.holds { 1 } else { 2 }];
+            let is_strided = self.shape(region, arm) == Some(IndexShape::Strided);
+            let rewrite = LaneRewrite::Chosen { arm, predicate: decision.predicate };
+            let UsualDecision { steps, uniform, .. } = decision;
+            return is_strided.then(|| {
+                self.add(RewriteCandidate { inst, rewrite, steps, uniform: Some(uniform) });
+                IndexShape::Strided
+            });
+        }
+        if is_wide(result)
+            && matches!(data.op, Op::Zext | Op::Sext)
+            && region.value_type(data.args[0]) == Type::I1
+        {
+            let UsualDecision { steps, uniform, predicate, holds } = self.decision(region, data.args[0])?;
+            let rewrite = LaneRewrite::Decided { predicate, holds };
+            self.add(RewriteCandidate { inst, rewrite, steps, uniform: Some(uniform) });
+            return Some(IndexShape::Uniform);
+        }
         if !is_wide(result) || !data.args.iter().all(|&arg| is_wide(arg)) || data.args.is_empty() {
             return None;
         }
@@ -373,11 +420,46 @@ impl RewriteCandidates {
             }
             Op::Zext => (LaneRewrite::Extension { is_signed: false }, IndexShape::Strided),
             Op::Sext => (LaneRewrite::Extension { is_signed: true }, IndexShape::Strided),
+            Op::Umin | Op::Smin | Op::Umax | Op::Smax => {
+                let predicate = match data.op {
+                    Op::Umin => IntPredicate::Ule,
+                    Op::Smin => IntPredicate::Sle,
+                    Op::Umax => IntPredicate::Uge,
+                    _ => IntPredicate::Sge,
+                };
+                (LaneRewrite::Chosen { arm: data.args[at], predicate }, IndexShape::Strided)
+            }
             _ => return None,
         };
         let uniform = uniform.filter(|_| data.args.len() == 2);
         self.add(RewriteCandidate { inst, rewrite, steps: data.args[at], uniform });
         Some(shape)
+    }
+
+    /// How most brushes decide a comparison of an index with a uniform number: below a variable, above a constant, and not equal.
+    fn decision(&self, region: &Function, condition: Value) -> Option<UsualDecision> {
+        let comparison = region.inst(region.def_inst(condition)?);
+        let (&Detail::IntCompare(predicate), &[a, b]) = (&comparison.detail, &comparison.args[..]) else {
+            return None;
+        };
+        let orders = [(a, b, predicate), (b, a, predicate.swapped())];
+        let is_of_index = |&(index, bound, _): &(Value, Value, IntPredicate)| {
+            let scalar = region.value_type(index).scalar();
+            let shapes = [self.shape(region, index), self.shape(region, bound)];
+            let is_wide = scalar.is_int() && scalar.bits() >= MIN_BITS;
+            is_wide && shapes == [Some(IndexShape::Strided), Some(IndexShape::Uniform)]
+        };
+        let (steps, uniform, predicate) = orders.into_iter().find(is_of_index)?;
+        let is_above = region.unsigned_constant(uniform).is_some();
+        use IntPredicate::{Eq, Ne, Sge, Sgt, Sle, Slt, Uge, Ugt, Ule, Ult};
+        let holds = match predicate {
+            Ne => true,
+            Eq => false,
+            Sge | Sgt | Uge | Ugt => is_above,
+            Sle | Slt | Ule | Ult => !is_above,
+        };
+        let predicate = if holds { predicate } else { predicate.negated() };
+        Some(UsualDecision { steps, uniform, predicate, holds })
     }
 
     fn add(&mut self, candidate: RewriteCandidate) {
@@ -522,15 +604,26 @@ impl<'a> VersionBuilder<'a> {
     fn make_bases(&mut self, chosen: &[RewriteCandidate], divisions: &[LoopDivision]) {
         let mut needed: EntitySet<Value> = EntitySet::new();
         let mut work: Vec<Value> =
-            chosen.iter().flat_map(|it| [Some(it.steps), it.uniform]).flatten().collect();
+            chosen.iter().flat_map(|it| [Some(it.steps), it.uniform, it.arm()]).flatten().collect();
         for LoopDivision { index, by, .. } in divisions {
             work.extend([index.start, index.step, *by].into_iter().chain(index.bound));
         }
         while let Some(value) = work.pop() {
-            if needed.insert(value)
-                && let Some(inst) = self.old.def_inst(value)
-            {
-                work.extend(self.old.inst(inst).args.iter().copied());
+            let Some(inst) = self.old.def_inst(value).filter(|_| needed.insert(value)) else {
+                needed.insert(value);
+                continue;
+            };
+            // The operands that are not chosen are not needed.
+            match self.found.of[inst].map(|number| self.found.candidates[number]) {
+                Some(RewriteCandidate {
+                    rewrite: LaneRewrite::Chosen { arm, .. }, steps, uniform, ..
+                }) => {
+                    work.extend([Some(arm), Some(steps), uniform].into_iter().flatten());
+                }
+                Some(RewriteCandidate { rewrite: LaneRewrite::Decided { .. }, steps, uniform, .. }) => {
+                    work.extend([Some(steps), uniform].into_iter().flatten());
+                }
+                _ => work.extend(self.old.inst(inst).args.iter().copied()),
             }
         }
         for (&old, &new) in self.old.params().iter().zip(self.func.params().to_vec().iter()) {
@@ -574,7 +667,19 @@ impl<'a> VersionBuilder<'a> {
     /// Returns lane 0's result of a rewritten operation.
     fn base_of(&mut self, candidate: &RewriteCandidate) -> Value {
         let RewriteCandidate { inst, rewrite, steps, uniform } = *candidate;
+        if let LaneRewrite::Chosen { arm, .. } = rewrite {
+            return self.base(arm);
+        }
         let op = self.old.inst(inst).op;
+        if let LaneRewrite::Decided { holds, .. } = rewrite {
+            let number = match (holds, op) {
+                (false, _) => 0,
+                (true, Op::Sext) => -1,
+                (true, _) => 1,
+            };
+            let ty = self.old.value_type(self.old.result(inst).expect("it gives a value"));
+            return self.func.make_int(ty.scalar(), number);
+        }
         let first = self.base(steps);
         let ty = self.old.value_type(self.old.result(inst).expect("it gives a value"));
         if rewrite == LaneRewrite::Frozen {
@@ -676,9 +781,38 @@ impl<'a> VersionBuilder<'a> {
                 let last = self.func.make_const(Constant::Scalar(scalar, greatest));
                 self.compare(IntPredicate::Sle, number, last)
             }
+            (LaneRewrite::Chosen { predicate, .. } | LaneRewrite::Decided { predicate, .. }, Some(bound)) => {
+                self.all_compare(first, predicate, bound)
+            }
             (LaneRewrite::Frozen, _) => self.func.make_bool(true),
             (_, None) => self.func.make_bool(false),
         }
+    }
+
+    /// Emits the test that the indices of all lanes compare in this way with a number, given lane 0's.
+    fn all_compare(&mut self, first: Value, predicate: IntPredicate, bound: Value) -> Value {
+        let scalar = self.func.value_type(first).scalar();
+        use IntPredicate::{Ne, Sge, Sgt, Sle, Slt, Uge, Ugt, Ule, Ult};
+        // The distance has no sign: below the number it is exact, and where lanes pass the end of the type it is small.
+        let least = match predicate {
+            Ne | Slt | Ult => self.lanes,
+            Sle | Ule => self.lanes - 1,
+            Sgt | Sge | Ugt | Uge => {
+                let is_signed = matches!(predicate, Sgt | Sge);
+                let compares = self.compare(predicate, first, bound);
+                let fits = self.is_below_end(first, is_signed);
+                return self.emit(Op::And, &[compares, fits], Flags::NONE);
+            }
+            IntPredicate::Eq => return self.func.make_bool(false),
+        };
+        let distance = self.emit(Op::Sub, &[bound, first], Flags::NONE);
+        let least = self.func.make_int(scalar, least.into());
+        let is_apart = self.compare(Uge, distance, least);
+        if predicate == Ne {
+            return is_apart;
+        }
+        let compares = self.compare(predicate, first, bound);
+        self.emit(Op::And, &[compares, is_apart], Flags::NONE)
     }
 
     /// Emits the test that no lane wraps, given lane 0's value.
@@ -700,8 +834,11 @@ impl<'a> VersionBuilder<'a> {
         };
         let flags = match candidate.rewrite {
             LaneRewrite::Frozen if self.found.shapes[result] == Some(IndexShape::Uniform) => return base,
-            LaneRewrite::Frozen => Flags::NONE,
-            LaneRewrite::Quotient { .. } | LaneRewrite::DropsLanes | LaneRewrite::Shift => return base,
+            LaneRewrite::Frozen | LaneRewrite::Chosen { .. } => Flags::NONE,
+            LaneRewrite::Quotient { .. }
+            | LaneRewrite::DropsLanes
+            | LaneRewrite::Shift
+            | LaneRewrite::Decided { .. } => return base,
             LaneRewrite::Remainder { is_signed: false } | LaneRewrite::LowBits => Flags::of(&[Flag::Nuw]),
             LaneRewrite::Extension { is_signed: true } => Flags::of(&[Flag::Nsw]),
             _ => Flags::of(&[Flag::Nuw, Flag::Nsw]),
