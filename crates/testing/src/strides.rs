@@ -1,4 +1,4 @@
-//! Kernels that multiply indices by parameters. Launches know some of these ([`PromiseIndices`]), and do the same with them.
+//! Kernels that multiply indices by parameters. Launches know some of these, and do the same with them.
 
 use crate::bounded_indices::IndexKernel;
 use crate::divided::KernelText;

@@ -209,7 +209,7 @@ impl IndexDigits {
                 Ult | Slt | Uge | Sge => {
                     let digits = self.plain(number)?;
                     let cut = self.cut(digits, &extent(func, other)?).ok()??;
-                    (cut < digits.end).then(|| (cut..digits.end, matches!(predicate, Ult | Slt)))
+                    (cut < digits.end).then_some((cut..digits.end, matches!(predicate, Ult | Slt)))
                 }
                 _ => None,
             })?;
