@@ -174,7 +174,7 @@ fn constant_counter<'m>(branch: Val<'m>, latch: Bb<'m>, header: Bb<'m>) -> Optio
         return None;
     }
     let start = counter.incoming().into_iter().find(|&(_, from)| from != latch)?;
-    let trips = (bound - constant(start.0)?).checked_div(step)?;
+    let trips = bound.checked_sub(constant(start.0)?)?.checked_div(step)?;
     u64::try_from(trips).ok().filter(|&trips| trips > 0).map(|trips| (counter, trips))
 }
 

@@ -72,7 +72,7 @@ pub fn stride_kernel(seed: u64) -> IndexKernel {
     if random.chance(50) {
         offset = kernel.condition(&format!("shl v{offset}, {}", 1 + random.below(2)));
     }
-    // What is stored tells the parameters.
+    // The stored number depends on all parameters.
     let address = kernel.condition(&format!("ptradd v0, v{offset}"));
     let [x, y] = ids.map(|id| kernel.condition(&format!("trunc i32, v{id}")));
     let [low, high] = ["v3".to_string(), format!("v{}", kernel.condition("lshr v3, 32"))]

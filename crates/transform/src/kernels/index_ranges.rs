@@ -245,6 +245,7 @@ impl<'f> RangeSource<'f> {
         let places: FxHashMap<Inst, usize> = results.collect();
         // A step before knows nothing of those that follow.
         let operand = |before: usize, value: Value| -> RangeOperand {
+            // A condition that is extended is 0 or -1.
             if func.value_type(value) == Type::I1 {
                 return RangeOperand::Any(1);
             }

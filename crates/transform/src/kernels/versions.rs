@@ -8,6 +8,7 @@
 //!     zext x, sext x, …   no lane of the brush wraps around              zext x₀ + lane
 //!     min(x, u), …        all lanes choose x                             x₀ + lane
 //!     x < u ? x + 1 : x   all lanes choose x + 1                         x₀ + 1 + lane
+//!     zext (x < u)        x is below u in all lanes                      1
 //! ```
 //!
 //! The left column is the operation, the middle one its condition, the right one the replacement. Here `x` is `x₀ + lane`, and
@@ -97,12 +98,13 @@ struct UsualDecision {
 }
 
 impl RewriteCandidate {
-    /// The operand that all lanes choose.
-    fn arm(&self) -> Option<Value> {
-        match self.rewrite {
+    /// The values that its condition and its replacement are computed from.
+    fn operands(&self) -> impl Iterator<Item = Value> {
+        let arm = match self.rewrite {
             LaneRewrite::Chosen { arm, .. } => Some(arm),
             _ => None,
-        }
+        };
+        [Some(self.steps), self.uniform, arm].into_iter().flatten()
     }
 }
 
@@ -603,27 +605,18 @@ impl<'a> VersionBuilder<'a> {
     /// Computes the operands of conditions and rewritten operations before the region.
     fn make_bases(&mut self, chosen: &[RewriteCandidate], divisions: &[LoopDivision]) {
         let mut needed: EntitySet<Value> = EntitySet::new();
-        let mut work: Vec<Value> =
-            chosen.iter().flat_map(|it| [Some(it.steps), it.uniform, it.arm()]).flatten().collect();
+        let mut work: Vec<Value> = chosen.iter().flat_map(RewriteCandidate::operands).collect();
         for LoopDivision { index, by, .. } in divisions {
             work.extend([index.start, index.step, *by].into_iter().chain(index.bound));
         }
         while let Some(value) = work.pop() {
-            let Some(inst) = self.old.def_inst(value).filter(|_| needed.insert(value)) else {
-                needed.insert(value);
+            if !needed.insert(value) {
                 continue;
-            };
-            // The operands that are not chosen are not needed.
-            match self.found.of[inst].map(|number| self.found.candidates[number]) {
-                Some(RewriteCandidate {
-                    rewrite: LaneRewrite::Chosen { arm, .. }, steps, uniform, ..
-                }) => {
-                    work.extend([Some(arm), Some(steps), uniform].into_iter().flatten());
-                }
-                Some(RewriteCandidate { rewrite: LaneRewrite::Decided { .. }, steps, uniform, .. }) => {
-                    work.extend([Some(steps), uniform].into_iter().flatten());
-                }
-                _ => work.extend(self.old.inst(inst).args.iter().copied()),
+            }
+            let Some(inst) = self.old.def_inst(value) else { continue };
+            match self.found.of[inst] {
+                Some(number) => work.extend(self.found.candidates[number].operands()),
+                None => work.extend(self.old.inst(inst).args.iter().copied()),
             }
         }
         for (&old, &new) in self.old.params().iter().zip(self.func.params().to_vec().iter()) {
