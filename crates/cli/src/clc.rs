@@ -12,7 +12,7 @@ use heddle_compiler::options::parse_accuracy;
 use heddle_compiler::{KernelReport, Session};
 use heddle_runtime::{
     AxisOrder, BuildError, BuildOptions, BuildServices, CodeVariant, GroupFunctions, KernelFacts,
-    KernelModule, KnownStrides, PreparedKernel, sub_group_size_error, undefined_functions,
+    KernelModule, KnownStrides, LaunchPromises, PreparedKernel, sub_group_size_error, undefined_functions,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -275,12 +275,15 @@ impl Clc {
                 CodeVariant { local: Some(local), ..variant }
             }
         };
-        CodeVariant {
-            is_small: !self.large,
+        CodeVariant { is_small: !self.large, promises: self.promises(kernel.usual_strides()), ..variant }
+    }
+
+    /// Properties of launches, with these strides of dense arrays.
+    fn promises(&self, dense: KnownStrides) -> LaunchPromises {
+        LaunchPromises {
             distinct_pointers: self.distinct,
             bounded_indices: !self.large,
-            strides: if self.dense { kernel.usual_strides() } else { KnownStrides::default() },
-            ..variant
+            strides: if self.dense { dense } else { KnownStrides::default() },
         }
     }
 
@@ -324,9 +327,7 @@ impl Clc {
         let variant = match kernels.iter().map(|kernel| self.variant(kernel)).collect::<Vec<_>>()[..] {
             [first, ref others @ ..] if others.iter().all(|&it| it == first) => first,
             _ => CodeVariant {
-                distinct_pointers: self.distinct,
-                bounded_indices: !self.large,
-                strides: if self.dense { KnownStrides::DENSE } else { KnownStrides::default() },
+                promises: self.promises(KnownStrides::DENSE),
                 ..CodeVariant::of_rows(self.lanes_of(kernels[0].info()), AxisOrder::WORK_ITEMS, !self.large)
             },
         };

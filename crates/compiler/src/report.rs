@@ -257,10 +257,8 @@ impl KernelReport {
         let tested: BTreeSet<u32> =
             self.code.remarks.iter().filter(needs_test).map(|remark| remark.place.line).collect();
         let tested: Vec<String> = tested.iter().map(u32::to_string).collect();
-        let scattered: Vec<String> =
-            self.scattered_lines.iter().filter(|line| !tested.contains(line)).cloned().collect();
         add(
-            &scattered,
+            &self.always_scattered_lines(),
             "let neighbouring work-items access neighbouring elements, or copy them to local memory first",
         );
         add(
@@ -269,6 +267,15 @@ impl KernelReport {
         );
         add(&tested, "compute the index in 64 bits (`size_t`), which needs no test at run time");
         advice
+    }
+
+    /// Returns source lines of gathers and scatters without those whose accesses are contiguous under a condition.
+    pub fn always_scattered_lines(&self) -> Vec<String> {
+        let is_conditional = |it: &AccessLowering| it.is_chosen && !it.condition.is_empty();
+        let remarks = self.code.remarks.iter();
+        let conditional = remarks.filter(|remark| remark.access.as_deref().is_some_and(is_conditional));
+        let conditional: BTreeSet<String> = conditional.map(|remark| remark.place.line.to_string()).collect();
+        self.scattered_lines.iter().filter(|line| !conditional.contains(*line)).cloned().collect()
     }
 
     /// True if the vector code has fewer branches than the source.

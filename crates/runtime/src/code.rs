@@ -426,17 +426,8 @@ fn warnings(report: &KernelReport, program: &Module) -> String {
             text.push_str(&format!("{place}: warning: {what} in `{}`\n  help: {help}\n", report.kernel));
         }
     };
-    // A remark covers accesses that are contiguous in one version.
-    let is_version = |line: &&String| {
-        let message = report.code.remarks.iter().filter(|message| message.code == Code::AccessForm);
-        message
-            .filter(|message| message.place.line > 0)
-            .any(|message| message.place.line.to_string() == **line)
-    };
-    let scattered: Vec<String> =
-        report.scattered_lines.iter().filter(|line| !is_version(line)).cloned().collect();
     warn(
-        &scattered,
+        &report.always_scattered_lines(),
         "gather or scatter: work-items of a vector access memory that is not contiguous",
         "let neighbouring work-items access neighbouring elements",
     );

@@ -265,8 +265,7 @@ impl PreparedKernel {
         let (info, lanes) = (self.info(), self.lanes());
         let of = |lanes| {
             let variant = CodeVariant::of_groups(info, lanes, local, base.axes, is_uniform, base.is_small);
-            let CodeVariant { distinct_pointers, bounded_indices, strides, .. } = base;
-            let variant = CodeVariant { distinct_pointers, bounded_indices, strides, ..variant };
+            let variant = CodeVariant { promises: base.promises, ..variant };
             if base.single { variant.of_single_items() } else { variant }
         };
         let mut variants = vec![base, of(lanes), of(2 * lanes)];

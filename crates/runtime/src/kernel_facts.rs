@@ -7,8 +7,8 @@ use heddle_ir::ops::Observed;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::PRINTF;
 use heddle_transform::kernels::{
-    IndexRanges, KnownStrides, ObjectParameter, StrideParameter, has_unknown_base, object_parameters,
-    repeats_stores, stride_parameters,
+    IndexRanges, KnownStrides, LaunchPromises, ObjectParameter, StrideParameter, has_unknown_base,
+    object_parameters, repeats_stores, stride_parameters,
 };
 use heddle_transform::progress::polls;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -70,6 +70,15 @@ pub struct KernelFacts {
 }
 
 impl KernelFacts {
+    /// Properties of most launches that code is faster for.
+    pub(crate) fn usual_promises(&self) -> LaunchPromises {
+        LaunchPromises {
+            distinct_pointers: !self.distinct_objects.is_empty(),
+            bounded_indices: self.index_ranges.is_some(),
+            strides: self.usual_strides(),
+        }
+    }
+
     /// Strides of most launches that code is faster for.
     pub fn usual_strides(&self) -> KnownStrides {
         KnownStrides::usual(&self.stride_parameters)

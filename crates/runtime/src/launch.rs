@@ -17,7 +17,7 @@ use heddle_ir::Space;
 use heddle_llvm::{ArgumentPiece, KernelInfo as SourceKernel, ParamPassing, slot_bytes};
 use heddle_transform::AxisOrder;
 use heddle_transform::kernels::{
-    GROUP_DESCRIPTOR_WORDS, KnownStrides, LOCAL_ALIGN, LaunchNumbers, ObjectParameter,
+    GROUP_DESCRIPTOR_WORDS, KnownStrides, LOCAL_ALIGN, LaunchNumbers, LaunchPromises, ObjectParameter,
 };
 use rustc_hash::FxHasher;
 use std::cell::RefCell;
@@ -304,6 +304,15 @@ impl PreparedKernel {
         if innermost < FEWEST.min(extents[0]) { AxisOrder::WORK_ITEMS } else { axes }
     }
 
+    /// Properties of a launch that code gains by.
+    fn promises(&self, args: &[LaunchArgument<'_>], range: &NdRange) -> LaunchPromises {
+        LaunchPromises {
+            distinct_pointers: self.has_distinct_objects(args),
+            bounded_indices: self.has_bounded_indices(args, range),
+            strides: self.known_strides(args),
+        }
+    }
+
     /// True if the pointers among the arguments lead to different objects, and code gains by that.
     fn has_distinct_objects(&self, args: &[LaunchArgument<'_>]) -> bool {
         let objects = &self.info().distinct_objects;
@@ -324,7 +333,8 @@ impl PreparedKernel {
     /// Strides of a launch with these arguments that code gains by.
     fn known_strides(&self, args: &[LaunchArgument<'_>]) -> KnownStrides {
         let argument = |number: usize| args.get(number).and_then(integer);
-        KnownStrides::of_launch(&self.info().stride_parameters, argument)
+        let strides = KnownStrides::of_launch(&self.info().stride_parameters, argument);
+        if strides.is_empty() || self.takes_strides(strides) { strides } else { KnownStrides::default() }
     }
 
     /// True if no index that code gains by wraps around in a launch with these arguments.
@@ -379,12 +389,7 @@ impl PreparedKernel {
         let count = groups.count().ok_or_else(|| LaunchError::Groups(info.name.clone()))?;
         let variant =
             CodeVariant::of_groups(info, self.lanes(), local, axes, groups.is_uniform(), range.is_small());
-        let variant = CodeVariant {
-            distinct_pointers: self.has_distinct_objects(args),
-            bounded_indices: self.has_bounded_indices(args, range),
-            strides: self.known_strides(args),
-            ..variant
-        };
+        let variant = CodeVariant { promises: self.promises(args, range), ..variant };
         let variant = if is_single { variant.of_single_items() } else { variant };
         let variant = self.chosen_variant(variant, local, groups.is_uniform(), Some(range.items()));
         Ok(LaunchPlan { local, groups, count, variant })

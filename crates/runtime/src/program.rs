@@ -20,7 +20,7 @@ use heddle_ir::{Diagnostic, Module};
 use heddle_llvm::{Cpu, catch_fatal_errors, limit_scheduling};
 use heddle_math::Accuracy;
 use heddle_transform::kernels::{VectorDimension, vector_dimension};
-use heddle_transform::{RaceSemantics, TargetInfo, VersioningPolicy};
+use heddle_transform::{KnownStrides, RaceSemantics, TargetInfo, VersioningPolicy};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -126,7 +126,13 @@ struct KernelModuleInner {
     stages: Vec<LaunchStage>,
     /// Launches of each kernel that bounded its indices or did not, by a hash of their numbers.
     bounded: Vec<Mutex<[Option<BoundedLaunch>; BOUNDED_LAUNCHES]>>,
+    /// Strides that each kernel has code for.
+    strides: Vec<Mutex<Vec<KnownStrides>>>,
 }
+
+/// Number of combinations of strides that a kernel has code for, in the order of their first launches. Launches with others run code for all
+/// strides.
+const MOST_STRIDES: usize = 8;
 
 /// Number of launches of a kernel whose bounds are kept.
 pub(crate) const BOUNDED_LAUNCHES: usize = 16;
@@ -266,6 +272,7 @@ impl KernelModule {
         let choices = kernels.iter().map(|_| CodeChoices::default()).collect();
         let stages = kernels.iter().map(|_| LaunchStage::default()).collect();
         let bounded = kernels.iter().map(|_| Mutex::default()).collect();
+        let strides = kernels.iter().map(|_| Mutex::default()).collect();
         let lanes = options.lanes_on(&Cpu::host());
         let outside = functions.iter().map(|&(name, address)| (name.to_string(), address)).collect();
         let (codes, compiled) = (Mutex::default(), Condvar::new());
@@ -284,6 +291,7 @@ impl KernelModule {
             choices,
             stages,
             bounded,
+            strides,
         };
         let inner = Arc::new(inner);
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -481,11 +489,8 @@ impl PreparedKernel {
     /// Variant and size of groups of launches whose range is not known.
     pub(crate) fn usual_launch(&self) -> (CodeVariant, [u32; 3]) {
         let axes = self.vector_dimension().axes;
-        let distinct_pointers = !self.info().distinct_objects.is_empty();
-        let bounded_indices = self.info().index_ranges.is_some();
         let usual = CodeVariant::usual(self.info(), self.lanes(), axes);
-        let strides = self.info().usual_strides();
-        let usual = CodeVariant { distinct_pointers, bounded_indices, strides, ..usual };
+        let usual = CodeVariant { promises: self.info().usual_promises(), ..usual };
         let form = if self.info().sees_groups { GroupForm::Seen } else { self.unseen_form(axes) };
         let [width, height] = self.info().square.map_or_else(|| form.usual_extents(), |width| [width; 2]);
         (usual, usual.local.unwrap_or_else(|| axes.to_dimensions([width, height, 1])))
@@ -555,6 +560,18 @@ impl PreparedKernel {
     pub fn prepare_usual(&self) -> Result<(), BuildError> {
         self.compile_usual()?;
         self.second_form().map_or(Ok(()), |kernel| kernel.compile_usual().map(drop))
+    }
+
+    /// True if the kernel has code for these strides, or gets it.
+    pub(crate) fn takes_strides(&self, strides: KnownStrides) -> bool {
+        let mut known =
+            self.program.inner.strides[self.number].lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known = known.contains(&strides);
+        if !is_known && known.len() < MOST_STRIDES {
+            known.push(strides);
+            return true;
+        }
+        is_known
     }
 
     /// Launches whose numbers were compared with the bounds of the indices.

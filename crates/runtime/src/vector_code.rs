@@ -16,7 +16,7 @@ use heddle_llvm::{
     generate, internalize_except, optimize,
 };
 use heddle_transform::{
-    AxisOrder, GroupExecution, GroupFunction, KernelOptions, KnownStrides, TargetInfo, VersioningPolicy,
+    AxisOrder, GroupExecution, GroupFunction, KernelOptions, LaunchPromises, TargetInfo, VersioningPolicy,
     WorkItemLayout, has_vectorized_loops, lower_kernels,
 };
 use rustc_hash::FxHasher;
@@ -34,12 +34,8 @@ pub struct CodeVariant {
     pub brush: [u32; 3],
     /// True if all numbers of a launch are below 2^31 - 2^22.
     pub is_small: bool,
-    /// True if the pointers of a launch lead to different objects, where that makes faster code.
-    pub distinct_pointers: bool,
-    /// True if no index of a launch wraps around, where that makes faster code.
-    pub bounded_indices: bool,
-    /// Strides of a launch, where those of dense arrays make faster code.
-    pub strides: KnownStrides,
+    /// Properties of the arguments of a launch, where they make faster code.
+    pub promises: LaunchPromises,
     /// The size of all groups, if the code is for no other.
     pub local: Option<[u32; 3]>,
     /// True if groups of the source have one work-item each, and run merged.
@@ -117,9 +113,7 @@ impl CodeVariant {
             axes,
             brush,
             is_small,
-            distinct_pointers: false,
-            bounded_indices: false,
-            strides: KnownStrides::default(),
+            promises: LaunchPromises::default(),
             local: None,
             single: false,
             form: CodeForm::Usual,
@@ -156,9 +150,7 @@ impl CodeVariant {
                 CodeForm::LaneRefill => GroupExecution::LaneRefill,
             },
             single_item_groups: self.single,
-            distinct_pointers: self.distinct_pointers,
-            bounded_indices: self.bounded_indices,
-            strides: self.strides,
+            promises: self.promises,
         }
     }
 }

@@ -399,7 +399,7 @@ pub fn keeps_promises(kernel: &IndexKernel, promise: PromiseIndices<'_>) -> Resu
 }
 
 /// Memory after a launch.
-fn launch(kernel: &IndexKernel, module: &Module) -> Result<Vec<u8>, String> {
+pub(crate) fn launch(kernel: &IndexKernel, module: &Module) -> Result<Vec<u8>, String> {
     let mut memory = Memory::new();
     let out = memory.add(Space::Global, Some("out"), 16, vec![0xaa; MEMORY]);
     let mut arguments = vec![Argument::Uniform(Datum::Bits(out.into()))];

@@ -17,7 +17,7 @@ use heddle_llvm::{
 };
 use heddle_transform::kernels::{
     GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, IndexRanges, KnownStrides, LOCAL_ALIGN, LaunchNumbers,
-    stride_parameters,
+    LaunchPromises, stride_parameters,
 };
 use heddle_transform::widen::VersioningPolicy;
 use heddle_transform::{
@@ -132,9 +132,7 @@ fn is_refused(case: &GeneratedProgram) -> bool {
         versions: VersioningPolicy::None,
         execution: GroupExecution::Brushes,
         single_item_groups: false,
-        distinct_pointers: false,
-        bounded_indices: false,
-        strides: KnownStrides::default(),
+        promises: LaunchPromises::default(),
     };
     lower_kernels(&mut case.module.clone(), &options).is_err_and(|refusal| refusal.text.contains(REFUSAL))
 }
@@ -248,9 +246,7 @@ fn kernel_options(
         execution: running,
         single_item_groups: false,
         // Each object has a parameter of its own.
-        distinct_pointers: random.chance(30),
-        bounded_indices: false,
-        strides: KnownStrides::default(),
+        promises: LaunchPromises { distinct_pointers: random.chance(30), ..LaunchPromises::default() },
     }
 }
 
@@ -295,9 +291,9 @@ fn holds_on(
     let single = in_single_groups(case, input).filter(|_| random.chance(25));
     kernel.single_item_groups = single.is_some();
     let source = single.as_ref().unwrap_or(input);
-    kernel.bounded_indices = random.chance(50) && has_bounded_indices(case, source);
+    kernel.promises.bounded_indices = random.chance(50) && has_bounded_indices(case, source);
     if random.chance(50) {
-        kernel.strides = known_strides(case, source);
+        kernel.promises.strides = known_strides(case, source);
     }
     let mut module = case.module.clone();
     if random.chance(40)

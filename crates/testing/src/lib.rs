@@ -25,6 +25,7 @@ pub mod fused;
 pub mod uniform_loops;
 pub mod flattening;
 pub mod linear;
+pub mod region_versions;
 pub mod retained;
 mod levels_oracle;
 pub mod scalars;

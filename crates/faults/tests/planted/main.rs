@@ -10,6 +10,7 @@ mod nests;
 mod refill;
 mod scalars;
 mod strips;
+mod versions;
 mod widen;
 
 /// Copies of files of the harness that name types of the woven analysis.

@@ -5,6 +5,7 @@
 mod bounded;
 mod divided;
 mod strides;
+mod versions;
 
 use heddle_ir::inst::Detail;
 use heddle_ir::{Constant, Function, Inst, Module, Op, Scalar, Space, Type, ValueDef, parse_module};

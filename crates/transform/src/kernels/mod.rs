@@ -45,7 +45,6 @@ mod independent_iterations;
 mod inline;
 mod known_strides;
 mod spill_slots;
-mod strided_loops;
 mod private_objects;
 mod launch_forms;
 mod launch_params;
@@ -131,6 +130,13 @@ pub struct KernelOptions {
     pub execution: GroupExecution,
     /// True if each source group has a single work-item. Several of them then run as one group; they have no local memory.
     pub single_item_groups: bool,
+    /// Properties of the arguments of a launch.
+    pub promises: LaunchPromises,
+}
+
+/// Properties of a launch's arguments that its code may rely on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct LaunchPromises {
     /// True if the pointers of a launch lead to different objects, but for those that lead to memory which nobody writes.
     pub distinct_pointers: bool,
     /// True if [`IndexRanges::hold`] in a launch.
@@ -150,9 +156,7 @@ impl KernelOptions {
             versions: VersioningPolicy::None,
             execution: GroupExecution::Brushes,
             single_item_groups: false,
-            distinct_pointers: false,
-            bounded_indices: false,
-            strides: KnownStrides::default(),
+            promises: LaunchPromises::default(),
         }
     }
 
@@ -289,17 +293,16 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         }
         let mut kernel = func.clone();
         // Promises change how addresses are computed.
-        let strides = if options.strides.is_empty() { Vec::new() } else { stride_parameters(&kernel) };
-        if options.bounded_indices
-            && let Some(ranges) = IndexRanges::of(&kernel)
-        {
+        let LaunchPromises { distinct_pointers, bounded_indices, strides } = options.promises;
+        let parameters = if strides.is_empty() { Vec::new() } else { stride_parameters(&kernel) };
+        if bounded_indices && let Some(ranges) = IndexRanges::of(&kernel) {
             ranges.promise(&mut kernel);
         }
-        if !options.strides.is_empty() {
-            options.strides.assume(&strides, &mut kernel);
+        if !strides.is_empty() {
+            strides.assume(&parameters, &mut kernel);
             crate::simplify(&mut kernel);
         }
-        if options.distinct_pointers {
+        if distinct_pointers {
             distinct_pointers::assume_distinct_pointers(&mut kernel);
         }
         let own_params = kernel.params().len();

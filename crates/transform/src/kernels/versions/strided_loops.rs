@@ -11,7 +11,8 @@
 //! Signed indices must not become negative. With `i₀` and the step not negative, and `n` at least a step below the end of the type, no
 //! lane wraps around: it continues only below `n`.
 
-use super::versions::{IndexShape, VersionBuilder};
+use super::builder::VersionBuilder;
+use super::candidates::IndexShape;
 use crate::block_copier::BlockCopier;
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::inst::Detail;
