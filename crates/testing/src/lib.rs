@@ -37,6 +37,7 @@ pub mod baseline_annotations;
 pub mod spill;
 pub mod strides;
 pub mod strips;
+pub mod tile_cases;
 pub mod properties;
 pub mod divergence_property;
 pub mod coverage;

@@ -12,6 +12,7 @@ use heddle_ir::{Code, Diagnostic, Module};
 use heddle_testing::caught::all_are_caught;
 use heddle_testing::file_test::{RunPasses, failures_with_passes};
 use heddle_testing::generate::{GeneratorProfile, generate};
+use heddle_testing::tile_cases::tile_case;
 use heddle_testing::wide::{WideningFaults, widens_with};
 use heddle_transform::{TargetInfo, VersioningPolicy};
 
@@ -67,7 +68,13 @@ const RARE: &[(&str, &str, RunPasses)] = &[
     ("CellRows", "widen-cells-rows.hed", |module, _| without(module, "CellRows")),
     ("CellReaders", "widen-cells-rows.hed", |module, _| without(module, "CellReaders")),
     ("ColumnOrder", "widen-columns-pitch.hed", |module, _| without(module, "ColumnOrder")),
+    ("CellPadding", "widen-tiles.hed", |module, _| {
+        with_fault(fault(WIDEN, "CellPadding"), || widen_brushes(module, [2, 2]))
+    }),
 ];
+
+/// Beginnings of the names of rules that arrays in tiles need.
+const TILES: [&str; 2] = ["Line", "Store"];
 
 /// Widens a module's functions for brushes of 4 x 4 without a rule.
 fn without(module: &mut Module, rule: &str) -> Result<(), String> {
@@ -75,11 +82,15 @@ fn without(module: &mut Module, rule: &str) -> Result<(), String> {
 }
 
 pub(crate) fn widen_tiles(module: &mut Module) -> Result<(), String> {
+    widen_brushes(module, [4, 4])
+}
+
+fn widen_brushes(module: &mut Module, brush: [u32; 2]) -> Result<(), String> {
     let linear = Session::default().run_passes(module, &["canonicalize", "linearize"], true, |_, _| ());
     linear.map_err(|diagnostic| diagnostic.to_string())?;
     let options =
         heddle_transform::WidenOptions { target: TargetInfo::AVX512, versions: VersioningPolicy::Model };
-    widen(module, &[4, 4], &options).map_err(|diagnostic| diagnostic.to_string())
+    widen(module, &brush, &options).map_err(|diagnostic| diagnostic.to_string())
 }
 
 #[test]
@@ -93,7 +104,16 @@ fn every_rule_is_needed() {
         assert_eq!(right.expect("the file is there"), [""; 0], "{file} without a fault");
     }
     let faults = WideningFaults { widen, ..WideningFaults::NONE };
-    let frequent = WIDEN.iter().filter(|fault| RARE.iter().all(|(rare, ..)| *rare != fault.name));
+    let of_tiles = |name: &str| TILES.iter().any(|rule| name.starts_with(rule));
+    let tiles = WIDEN.iter().filter(|fault| of_tiles(fault.name));
+    all_are_caught(
+        tiles.map(|&fault| (fault.name, fault)),
+        &[("LineOperations", 445)],
+        4000,
+        |seed, fault| with_fault(fault, || widens_with(&tile_case(seed), &faults)).is_err(),
+    );
+    let is_rare = |name: &str| RARE.iter().any(|(rare, ..)| *rare == name);
+    let frequent = WIDEN.iter().filter(|fault| !is_rare(fault.name) && !of_tiles(fault.name));
     // Calls have no adapters here, so some programs fail without the fault.
     all_are_caught(frequent.map(|&fault| (fault.name, fault)), &[], MOST_PROGRAMS, |seed, fault| {
         let case = generate(seed, &GeneratorProfile::default());

@@ -13,6 +13,7 @@ mod loops;
 mod specialize;
 mod ssrqp;
 mod strips;
+mod tiles;
 mod tidy;
 mod vectorizations;
 mod widen;

@@ -5,6 +5,7 @@
 
 use super::candidate_elements::CandidateElements;
 use super::cell_groups::{self, CellGroup};
+use super::cell_stores::CellStore;
 use super::combined_atomics::{UpdateCombination, combined_update};
 use super::interleave_groups::{self, InterleaveGroup};
 use super::lookup_tables::{LookupTables, TableLookup};
@@ -40,6 +41,8 @@ pub(super) enum AccessPlan {
     StructureGroup(Box<StructureGroup>),
     /// Each cell that several lanes or loads read is loaded once.
     CellGroup(Box<CellGroup>),
+    /// Cells of a few lines, stored together.
+    CellStore(Box<CellStore>),
     /// A permutation of a table in registers.
     LookupTable(TableLookup),
     /// Accesses to all elements that a lane may access.
@@ -161,6 +164,15 @@ impl<'a> AccessPlanner<'a> {
 
     pub(super) fn rows(&self) -> RowFacts<'a> {
         RowFacts { func: self.func, facts: self.facts, reps: self.reps, brush: self.brush }
+    }
+
+    /// True if a value of 64 bits is one scalar for all lanes, and computed before the block of an instruction.
+    pub(super) fn is_scalar_before(&self, value: Value, inst: Inst) -> bool {
+        let is_earlier = match self.func.def_inst(value) {
+            Some(def) => self.func.layout.block_of(def) != self.func.layout.block_of(inst),
+            None => true,
+        };
+        is_earlier && self.func.value_type(value) == Type::I64 && self.reps.is_uniform(value)
     }
 
     /// Cost of an access with an address for each lane.
@@ -327,6 +339,9 @@ impl<'a> AccessPlanner<'a> {
 
     /// Plans a store to an address for each lane.
     fn scattered_store(&self, access: &LaneAccess, remarks: &mut Vec<Remark>) -> AccessPlan {
+        if let Some(plan) = self.cell_store(access, remarks) {
+            return plan;
+        }
         match self.candidate_elements(access, remarks) {
             Some(candidates) => AccessPlan::CandidateElements(candidates),
             None => AccessPlan::Addresses(AddressPattern::Scattered),

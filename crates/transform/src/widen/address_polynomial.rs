@@ -4,6 +4,7 @@
 //! are those of narrower numbers.
 
 use heddle_ir::entity::Entity;
+use heddle_ir::words::Flag;
 use heddle_ir::{Constant, Function, Op, Value};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
@@ -14,10 +15,10 @@ const MAX_FACTORS: usize = 4;
 const MAX_OPERATIONS: usize = 64;
 
 /// Product of values, in order of their numbers; empty for a number.
-type Monomial = SmallVec<[u32; 2]>;
+pub(super) type Monomial = SmallVec<[u32; 2]>;
 
 /// Sum of products of values with numbers.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub(crate) struct AddressPolynomial {
     terms: BTreeMap<Monomial, u64>,
 }
@@ -53,6 +54,7 @@ impl AddressPolynomial {
         let mut of = |at: usize| AddressPolynomial::of(func, data.args[at], bits, operations);
         match data.op {
             Op::Add => of(0).plus(&of(1), 1),
+            Op::Or if data.flags.has(Flag::Disjoint) => of(0).plus(&of(1), 1),
             Op::PtrAdd if func.value_type(data.args[1]).scalar().bits() == 64 => of(0).plus(&of(1), 1),
             Op::Sub => of(0).plus(&of(1), u64::MAX),
             Op::Mul => of(0).times(&of(1)),
@@ -89,7 +91,13 @@ impl AddressPolynomial {
         AddressPolynomial { terms }
     }
 
-    fn add(&mut self, monomial: Monomial, factor: u64) {
+    /// Difference to another polynomial.
+    pub(super) fn minus(self, other: &AddressPolynomial) -> Option<AddressPolynomial> {
+        self.plus(other, u64::MAX)
+    }
+
+    /// Adds a product of values, in order of their numbers.
+    pub(super) fn add(&mut self, monomial: Monomial, factor: u64) {
         let sum = self.terms.get(&monomial).copied().unwrap_or(0).wrapping_add(factor);
         match sum {
             0 => self.terms.remove(&monomial),

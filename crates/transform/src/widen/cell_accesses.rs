@@ -1,7 +1,9 @@
 //! Emits cell groups: loads of cells, under the conditions of their layouts, and a permutation for each member.
 
-use super::cell_groups::CellGroup;
+use super::address_polynomial::AddressPolynomial;
+use super::cell_groups::{CellGroup, LineBase};
 use super::cell_layouts::CellLayout;
+use super::cell_loads::LanePlace;
 use super::widener::Widener;
 use crate::address_pattern::AddressPattern;
 use heddle_ir::inst::{Access, Detail, InstData};
@@ -68,7 +70,7 @@ impl Widener<'_> {
         match mask {
             None => CellConditions { always: is_small, masked: None },
             Some(mask) => {
-                let has_firsts = self.runs_first_lanes(mask, group.rows);
+                let has_firsts = self.runs_bases(mask, &group.lines);
                 let masked = Some((self.and_also(has_firsts, is_small), mask));
                 let always = group.tests_all_lanes.then(|| {
                     let all = self.emit(InstData::plain(Op::All, [mask]), None);
@@ -79,16 +81,15 @@ impl Widener<'_> {
         }
     }
 
-    /// Condition under which the first lane of each row runs, so that there is an address of its cells.
-    fn runs_first_lanes(&mut self, mask: Value, rows: u32) -> Value {
-        let length = u32::from(self.lanes) / rows;
+    /// Condition under which a lane of each line runs, so that there is an address of its cells.
+    fn runs_bases(&mut self, mask: Value, lines: &[LineBase]) -> Value {
         let mut all = None;
-        for row in 0..rows {
-            let lane = self.new.make_int(Scalar::I32, i128::from(row * length));
+        for line in lines {
+            let lane = self.new.make_int(Scalar::I32, line.lane.into());
             let runs = self.emit(InstData::plain(Op::Extract, [mask, lane]), None);
             all = Some(self.and_also(runs, all));
         }
-        all.expect("there is a row")
+        all.expect("there is a line")
     }
 
     fn and_also(&mut self, condition: Value, limit: Option<Value>) -> Value {
@@ -131,55 +132,80 @@ impl Widener<'_> {
         })
     }
 
-    /// Loads the cells of all rows, or those of lanes that run, and takes each member's.
+    /// Loads the cells of all lines, or those of lanes that run, and takes each member's.
     fn cells(&mut self, group: &CellGroup, layout: &CellLayout, mask: Option<Value>) -> Vec<Value> {
-        let rows: Vec<_> = (0..group.rows).map(|row| self.load_cells(group, layout, row, mask)).collect();
-        let length = u32::from(self.lanes) / group.rows;
-        let ty = Type::Vector(group.scalar, length as u16);
+        let lines: Vec<_> =
+            (0..group.lines.len()).map(|line| self.load_cells(group, layout, line, mask)).collect();
         let mut loaded = Vec::with_capacity(group.members.len());
         for member in &layout.places {
-            let order: Box<[u16]> = layout.order(member).into();
-            let take = |chunks: &SmallVec<[Value; 2]>| {
+            let take = |part: &[LanePlace]| {
+                let chunks = &lines[part[0].line];
                 let args = [chunks[0], *chunks.last().expect("there is a chunk")];
-                self.emit(InstData::new(Op::Permute, args, Detail::Permute(order.clone())), Some(ty))
+                let order = Detail::Permute(layout.order(part).into());
+                let ty = Type::Vector(group.scalar, part.len() as u16);
+                self.emit(InstData::new(Op::Permute, args, order), Some(ty))
             };
-            let parts = rows.iter().map(take).collect();
+            let parts: Vec<Value> = layout.parts(member).map(take).collect();
+            let length = member.len() / parts.len();
             loaded.push(self.join_parts(parts, length as u16, group.scalar));
         }
         loaded
     }
 
-    /// Loads the cells of a row: one vector, or two.
+    /// Loads the cells of a line: one vector, or two.
     fn load_cells(
         &mut self,
         group: &CellGroup,
         layout: &CellLayout,
-        row: u32,
+        line: usize,
         mask: Option<Value>,
     ) -> SmallVec<[Value; 2]> {
         let mut data = self.old.inst(group.members[0]).clone();
         let access = data.access().copied().unwrap_or(Access::aligned(1));
         let size = group.scalar.bytes();
         data.detail = Detail::Access(self.wide_access(access, access.align.min(size)));
-        let (length, starts) = layout.chunks();
+        let cells = &layout.lines[line];
+        let (length, starts) = cells.chunks();
         let ty = Type::Vector(group.scalar, length as u16);
-        let first_lane = row * u32::from(self.lanes) / group.rows;
-        let lane_0 = self.lane_start(group.address, first_lane);
+        let base = &group.lines[line];
+        let lane = self.lane_start(group.address, base.lane);
+        let address = self.add_polynomial(lane, &base.distance);
         let load = |start: usize| {
-            let cell = layout.cells.start + start as i64;
-            let from = self.offset_address(lane_0, cell * i64::from(size));
-            let mask = mask.map(|mask| self.cell_mask(mask, layout, cell..cell + length as i64, first_lane));
+            let cell = cells.cells.start + start as i64;
+            let from = self.offset_address(address, cell * i64::from(size));
+            let mask = match mask {
+                Some(mask) => Some(self.cell_mask(mask, layout, line, cell..cell + length as i64)),
+                None if cells.is_padded => {
+                    let bits = (0..length).map(|lane| u128::from(lane < cells.len())).collect();
+                    Some(self.new.make_const(Constant::Vector(Scalar::I1, bits)))
+                }
+                None => None,
+            };
             self.load_vector(data.clone(), from, mask, ty)
         };
         starts.into_iter().map(load).collect()
     }
 
-    /// Mask of these cells of a row: those of lanes that run.
-    fn cell_mask(&mut self, mask: Value, layout: &CellLayout, cells: Range<i64>, first_lane: u32) -> Value {
+    /// Address at a distance that is a polynomial of uniform values.
+    fn add_polynomial(&mut self, address: Value, distance: &AddressPolynomial) -> Value {
+        let mut sum = address;
+        for (values, factor) in distance.terms() {
+            let mut product = self.new.make_int(Scalar::I64, i128::from(factor as i64));
+            for value in values {
+                let scalar = self.scalar(value);
+                product = self.emit(InstData::plain(Op::Mul, [scalar, product]), None);
+            }
+            sum = self.emit(InstData::plain(Op::PtrAdd, [sum, product]), None);
+        }
+        sum
+    }
+
+    /// Mask of these cells of a line: those of lanes that run.
+    fn cell_mask(&mut self, mask: Value, layout: &CellLayout, line: usize, cells: Range<i64>) -> Value {
         let ty = Type::mask(cells.clone().count() as u16);
         let none = self.new.make_const(Constant::splat(Type::mask(self.lanes), 0));
         let mut any = None;
-        for order in layout.readers(cells, first_lane as u16, self.lanes) {
+        for order in layout.readers(line, cells, self.lanes) {
             let args = [mask, none];
             let runs = self.emit(InstData::new(Op::Permute, args, Detail::Permute(order)), Some(ty));
             any = Some(match any {

@@ -19,20 +19,22 @@
 //! than two others; lanes need not differ by constant steps.
 
 use super::access_plan::{AccessPlan, AccessPlanner, AccessPlans};
-use super::cell_layouts::CellLayout;
-use super::cell_loads::{CellFinder, CellLoad, ResidueIndex};
+use super::address_polynomial::AddressPolynomial;
+use super::cell_layouts::{CellLayout, LineCells};
+use super::cell_loads::{CellFinder, CellLoad, MemoryLine, ResidueIndex};
 use super::interleave_groups::AccessOrder;
-use super::row_facts::RowExtents;
 use super::structure_groups::{OrderEffect, order_effect};
 use super::{Remark, RemarkKind};
 use crate::target::{AccessDirection, TargetInfo};
 use heddle_analysis::AccessGroups;
+use heddle_ir::entity::Entity;
 use heddle_ir::{Inst, Scalar, Value};
 use smallvec::SmallVec;
 
 /// Maximum number of open groups, and of members of one.
 const MAX_OPEN: usize = 8;
 const MAX_MEMBERS: usize = 32;
+
 /// Loads of one block that read cells of the same object.
 #[derive(Clone, Debug)]
 pub(super) struct CellGroup {
@@ -40,8 +42,8 @@ pub(super) struct CellGroup {
     pub(super) members: SmallVec<[Inst; 4]>,
     /// Address of the first member.
     pub(super) address: Value,
-    /// Number of rows of lanes whose cells are apart by constants; each row has its own cells.
-    pub(super) rows: u32,
+    /// Lines of memory with the cells.
+    pub(super) lines: Vec<LineBase>,
     pub(super) scalar: Scalar,
     /// Index whose residue decides between the layouts.
     pub(super) index: Option<ResidueIndex>,
@@ -49,6 +51,15 @@ pub(super) struct CellGroup {
     pub(super) is_masked: bool,
     /// True if there is code for masks with all lanes.
     pub(super) tests_all_lanes: bool,
+}
+
+/// Cell of a line from which others are counted.
+#[derive(Clone, Debug)]
+pub(super) struct LineBase {
+    /// Lane whose address is known: that of the first member.
+    pub(super) lane: u32,
+    /// Distance of the cell from that address.
+    pub(super) distance: AddressPolynomial,
 }
 
 /// Finds groups among loads that have no plan yet, and plans those that pay. Returns remarks on them.
@@ -59,7 +70,7 @@ pub(super) fn find_groups(
 ) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let func = planner.func;
-    let finder = CellFinder::new(planner);
+    let mut finder = CellFinder::new(planner);
     let order = AccessOrder { func, accesses };
     for block in func.blocks() {
         let mut open: Vec<Vec<CellLoad>> = Vec::new();
@@ -90,12 +101,16 @@ pub(super) fn find_groups(
 /// Closes a group, and plans it if it pays. Loads that stay apart have remarks of their own.
 fn close(planner: &AccessPlanner<'_>, all: &[CellLoad], plans: &mut AccessPlans, remarks: &mut Vec<Remark>) {
     let target = &planner.options.target;
-    let Some(group) = CellGroup::new(all, target) else { return };
-    let Some(together) = group.cost(planner.rows().extents(), target) else { return };
+    let Some(group) = CellGroup::new(all, planner) else { return };
+    let Some(together) = group.cost(target) else { return };
     let separate = all.iter().map(|load| load.separate).sum();
-    let cells = group.layouts.iter().map(|layout| layout.cells.end - layout.cells.start).max().unwrap_or(0);
-    let rows = if group.rows > 1 { format!(" in each of {} rows", group.rows) } else { String::new() };
-    let text = format!("{cells} cells loaded once{rows}");
+    let cells = group.layouts.iter().flat_map(|layout| &layout.lines).map(LineCells::len).max().unwrap_or(0);
+    let lines = match (group.lines.len(), all[0].lines[0].row) {
+        (1, _) => String::new(),
+        (rows, Some(_)) => format!(" in each of {rows} rows"),
+        (lines, None) => format!(" on each of {lines} lines"),
+    };
+    let text = format!("{cells} cells loaded once{lines}");
     let lowering = planner.lowering(AccessDirection::Load, group.members.len(), text, [together, separate]);
     if lowering.is_chosen {
         let first = group.members[0];
@@ -108,45 +123,66 @@ fn close(planner: &AccessPlanner<'_>, all: &[CellLoad], plans: &mut AccessPlans,
 fn may_join(all: &[CellLoad], load: &CellLoad) -> bool {
     let (first, size) = (&all[0], i64::from(load.scalar.bytes()));
     let mut residues = load.places.iter().zip(&first.places);
+    // Lines of rows are those of all members.
+    let shares_lines = match first.lines[0].row {
+        Some(_) => first.lines == load.lines,
+        None => all.iter().any(|other| other.lines.iter().any(|line| load.lines.contains(line))),
+    };
     // Only the first member's address is known where the group is loaded.
     !load.has_other_code()
         && !first.has_other_code()
         && all.len() < MAX_MEMBERS
-        && (first.scalar, first.flags, first.rows) == (load.scalar, load.flags, load.rows)
+        && (first.scalar, first.flags) == (load.scalar, load.flags)
         && first.index == load.index
-        && residues.all(|(places, first)| (places[0] - first[0]) % size == 0)
-        && first.root == load.root
+        && residues.all(|(places, first)| (places[0].place - first[0].place) % size == 0)
+        && shares_lines
 }
 
 impl CellGroup {
-    /// Returns the group of some loads; none if their cells are far apart.
-    fn new(all: &[CellLoad], target: &TargetInfo) -> Option<CellGroup> {
+    /// Returns the group of some loads; none if their cells are far apart, or a line is at a distance that is not known before the first load.
+    fn new(all: &[CellLoad], planner: &AccessPlanner<'_>) -> Option<CellGroup> {
         let first = &all[0];
-        let layouts =
-            (0..first.places.len()).map(|residue| CellLayout::new(all, residue)).collect::<Option<_>>()?;
+        let mut lines: Vec<MemoryLine> = Vec::new();
+        let new_lines = all.iter().flat_map(|load| &load.lines);
+        new_lines.for_each(|line| lines.extend((!lines.contains(line)).then(|| line.clone())));
+        let base_of = |line: &MemoryLine| {
+            let of_first = first.lines.iter().position(|it| it == line);
+            let lanes = &first.places[0];
+            let lane = lanes.iter().position(|lane| lane.line == of_first.unwrap_or(0))?;
+            let distance = line.root.clone().minus(&first.lines[lanes[lane].line].root)?;
+            let is_known = distance.terms().all(|(values, _)| {
+                let is_value = |value: Value| value.index() < planner.func.value_count();
+                values.iter().all(|&it| is_value(it) && planner.is_scalar_before(it, first.inst))
+            });
+            is_known.then_some(LineBase { lane: lane as u32, distance })
+        };
+        let bases: Vec<LineBase> = lines.iter().map(base_of).collect::<Option<_>>()?;
+        let layout = |residue: usize| {
+            let place = |base: &LineBase| first.places[residue][base.lane as usize].place;
+            let lines: Vec<(MemoryLine, i64)> = lines.iter().cloned().zip(bases.iter().map(place)).collect();
+            CellLayout::new(all, &lines, residue, &planner.options.target)
+        };
+        let layouts = (0..first.places.len()).map(layout).collect::<Option<_>>()?;
         Some(CellGroup {
             members: all.iter().map(|load| load.inst).collect(),
             address: first.address,
-            rows: first.rows,
+            lines: bases,
             scalar: first.scalar,
             index: first.index,
             layouts,
             is_masked: first.is_masked,
             // With mask registers, a masked load takes as long as another one.
-            tests_all_lanes: target.mask_registers == 0,
+            tests_all_lanes: planner.options.target.mask_registers == 0,
         })
     }
 
     /// Cost of the group; none if cells take too many registers, or a register would take cells from too many others.
-    fn cost(&self, brush: RowExtents, target: &TargetInfo) -> Option<u32> {
+    fn cost(&self, target: &TargetInfo) -> Option<u32> {
         let mut greatest = 0;
         for layout in &self.layouts {
             greatest = greatest.max(layout.cost(self.scalar, target)?);
         }
-        let joins =
-            if self.rows > 1 { brush.joins(self.scalar, target) * self.members.len() as u32 } else { 0 };
-        let permute = target.cost(target.permute, 1, target.vector_bits);
         let tests = self.layouts.len() as u32 - 1 + u32::from(self.is_masked);
-        Some(greatest * self.rows + joins * permute + tests * target.branch)
+        Some(greatest + tests * target.branch)
     }
 }

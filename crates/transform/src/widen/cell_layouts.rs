@@ -1,53 +1,109 @@
 //! Layouts of cells: the vectors that hold a row's cells, the elements that each load takes of them, and their cost.
 
-use super::cell_loads::CellLoad;
+use super::cell_loads::{CellLoad, LanePlace, MemoryLine};
 use crate::target::TargetInfo;
 use heddle_ir::Scalar;
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// Part of the registers that cells may take: one of so many.
+/// Part of the registers that the cells of a line may take: one of so many.
 const SHARE_OF_REGISTERS: u32 = 4;
 /// Maximum number of registers that a register of a result takes cells from.
-const MAX_SOURCES: usize = 2;
+const MAX_SOURCES: usize = 4;
 
 /// Cells that the members of a group read, for one residue of the index if that decides.
 #[derive(Clone, Debug)]
 pub(super) struct CellLayout {
-    /// For each member, the places of the cells of a row's lanes, in elements from the cell of the first member's first lane.
-    pub(super) places: Vec<Vec<i64>>,
-    /// First cell of a row, and the one after the last.
-    pub(super) cells: Range<i64>,
+    /// For each member, the lines and cells of the lanes. Cells of a line are counted from that of its base.
+    pub(super) places: Vec<Vec<LanePlace>>,
+    /// Cells of each line.
+    pub(super) lines: Vec<LineCells>,
 }
 
-impl CellLayout {
-    pub(super) fn new(all: &[CellLoad], residue: usize) -> Option<CellLayout> {
-        let (first, size) = (all[0].places[residue][0], i64::from(all[0].scalar.bytes()));
-        let in_elements =
-            |load: &CellLoad| load.places[residue].iter().map(|place| (place - first) / size).collect();
-        let places: Vec<Vec<i64>> = all.iter().map(in_elements).collect();
-        let (&lowest, &highest) = (places.iter().flatten().min()?, places.iter().flatten().max()?);
-        let is_dense = (2..=2 * places[0].len() as i64).contains(&(highest - lowest + 1));
-        is_dense.then_some(CellLayout { places, cells: lowest..highest + 1 })
+/// Cells of a line that a group loads.
+#[derive(Clone, Debug)]
+pub(super) struct LineCells {
+    /// The first one, and the one after the last.
+    pub(super) cells: Range<i64>,
+    /// True if they are loaded under a mask, as the first ones of a longer vector, since that takes fewer loads.
+    pub(super) is_padded: bool,
+}
+
+impl LineCells {
+    fn new(cells: Range<i64>, scalar: Scalar, target: &TargetInfo) -> LineCells {
+        let whole = LineCells { cells, is_padded: false };
+        let padded = LineCells { is_padded: true, ..whole.clone() };
+        let is_shorter = padded.loads(scalar, target) < whole.loads(scalar, target);
+        if target.mask_registers > 0 && is_shorter { padded } else { whole }
     }
 
-    /// Lengths and first cells of the vectors that are loaded: one, or two that overlap.
+    /// Number of cells.
+    pub(super) fn len(&self) -> usize {
+        (self.cells.end - self.cells.start) as usize
+    }
+
+    /// Length and first cells of the vectors that are loaded: one, or two that overlap.
     pub(super) fn chunks(&self) -> (usize, SmallVec<[usize; 2]>) {
-        let span = (self.cells.end - self.cells.start) as usize;
-        let length = 1 << span.ilog2();
+        let length = match self.is_padded {
+            true => self.len().next_power_of_two(),
+            false => 1 << self.len().ilog2(),
+        };
         let mut starts = SmallVec::from_iter([0]);
-        if span > length {
-            starts.push(span - length);
+        if self.len() > length {
+            starts.push(self.len() - length);
         }
         (length, starts)
     }
 
-    /// Lanes that read these cells of a row: the first one of each cell, the second one, and so on. A cell that fewer lanes read
+    /// Number of registers that are loaded. Those with no cell are not.
+    fn loads(&self, scalar: Scalar, target: &TargetInfo) -> u32 {
+        let (length, starts) = self.chunks();
+        let lanes = if self.is_padded { self.len() } else { length };
+        target.registers_of(lanes as u32 * scalar.bytes() * 8) * starts.len() as u32
+    }
+}
+
+impl CellLayout {
+    /// Returns the layout of loads on these lines, each with the place of its base in bytes; none if cells are far apart.
+    pub(super) fn new(
+        all: &[CellLoad],
+        lines: &[(MemoryLine, i64)],
+        residue: usize,
+        target: &TargetInfo,
+    ) -> Option<CellLayout> {
+        let scalar = all[0].scalar;
+        let size = i64::from(scalar.bytes());
+        let mut ranges: Vec<Option<Range<i64>>> = vec![None; lines.len()];
+        let mut most = vec![0; lines.len()];
+        let mut places = Vec::with_capacity(all.len());
+        for load in all {
+            let mut counts = vec![0; lines.len()];
+            let in_group = |lane: &LanePlace| {
+                let line = lines.iter().position(|(line, _)| *line == load.lines[lane.line])?;
+                let distance = lane.place - lines[line].1;
+                let place = distance / size;
+                let range = ranges[line].get_or_insert(place..place + 1);
+                *range = range.start.min(place)..range.end.max(place + 1);
+                counts[line] += 1;
+                (distance % size == 0).then_some(LanePlace { line, place })
+            };
+            places.push(load.places[residue].iter().map(in_group).collect::<Option<Vec<_>>>()?);
+            most.iter_mut().zip(counts).for_each(|(most, count)| *most = count.max(*most));
+        }
+        let lines: Vec<Range<i64>> = ranges.into_iter().collect::<Option<_>>()?;
+        let is_dense =
+            |(cells, most): (&Range<i64>, &i64)| (2..=4 * most).contains(&(cells.end - cells.start));
+        let is_dense = lines.iter().zip(&most).all(is_dense);
+        let lines = lines.into_iter().map(|cells| LineCells::new(cells, scalar, target)).collect();
+        is_dense.then_some(CellLayout { places, lines })
+    }
+
+    /// Lanes that read these cells of a line: the first one of each cell, the second one, and so on. A cell that fewer lanes read
     /// repeats its first lane; one that no lane reads has lane `none`.
-    pub(super) fn readers(&self, cells: Range<i64>, first_lane: u16, none: u16) -> Vec<Box<[u16]>> {
-        let of_cell = |cell: i64| -> SmallVec<[u16; 4]> {
-            let lanes = self.places.iter().flat_map(|places| (first_lane..).zip(places));
-            lanes.filter(|(_, place)| **place == cell).map(|(lane, _)| lane).collect()
+    pub(super) fn readers(&self, line: usize, cells: Range<i64>, none: u16) -> Vec<Box<[u16]>> {
+        let of_cell = |place: i64| -> SmallVec<[u16; 4]> {
+            let lanes = self.places.iter().flat_map(|places| (0..).zip(places));
+            lanes.filter(|(_, lane)| **lane == LanePlace { line, place }).map(|(lane, _)| lane).collect()
         };
         let all: Vec<_> = cells.map(of_cell).collect();
         let most = all.iter().map(SmallVec::len).max().unwrap_or(0).max(1);
@@ -59,56 +115,85 @@ impl CellLayout {
         (0..most).map(of_round).collect()
     }
 
-    /// Elements of the concatenated chunks of a row that a member's lanes take.
-    pub(super) fn order(&self, places: &[i64]) -> Vec<u16> {
-        let (length, starts) = self.chunks();
-        let element = |place: &i64| {
-            let cell = (place - self.cells.start) as usize;
+    /// Equal parts of a member's lanes, each on one line: as few as possible.
+    pub(super) fn parts<'a>(&self, member: &'a [LanePlace]) -> impl Iterator<Item = &'a [LanePlace]> {
+        let is_on_one = |lanes: &[LanePlace]| lanes.iter().all(|lane| lane.line == lanes[0].line);
+        let lengths = (1..=member.len()).rev().filter(|length| member.len().is_multiple_of(*length));
+        let longest = lengths.clone().find(|&length| member.chunks(length).all(is_on_one));
+        member.chunks(longest.unwrap_or(1))
+    }
+
+    /// Elements of the concatenated chunks of a line that the lanes of a part take.
+    pub(super) fn order(&self, part: &[LanePlace]) -> Vec<u16> {
+        let line = &self.lines[part[0].line];
+        let (length, starts) = line.chunks();
+        let element = |lane: &LanePlace| {
+            let cell = (lane.place - line.cells.start) as usize;
             match starts.get(1) {
                 Some(second) if cell >= length => (length + cell - second) as u16,
                 _ => cell as u16,
             }
         };
-        places.iter().map(element).collect()
+        part.iter().map(element).collect()
     }
 
-    /// Cost of loading the cells of a row and taking each member's; none if they take too many registers, or a register would take cells
+    /// Cost of loading the cells and taking each member's; none if those of a line take too many registers, or a register would take cells
     /// from too many others.
     pub(super) fn cost(&self, scalar: Scalar, target: &TargetInfo) -> Option<u32> {
-        let (length, starts) = self.chunks();
         let bits = |lanes: usize| lanes as u32 * scalar.bytes() * 8;
-        if target.registers_of(bits(length)) * starts.len() as u32 > target.registers / SHARE_OF_REGISTERS {
-            return None;
+        let mut loads = 0;
+        for line in &self.lines {
+            if line.loads(scalar, target) > target.registers / SHARE_OF_REGISTERS {
+                return None;
+            }
+            let (length, starts) = line.chunks();
+            let length = if line.is_padded { line.len() } else { length };
+            loads += target.cost(target.load.whole, length as u32, bits(length)) * starts.len() as u32;
         }
-        let in_register = (target.vector_bits / 8 / scalar.bytes()).max(1) as usize;
         let permute = target.cost(target.permute, 1, target.vector_bits);
-        let loads = target.cost(target.load.whole, length as u32, bits(length)) * starts.len() as u32;
         let mut permutes = 0;
         for member in &self.places {
-            for lanes in self.order(member).chunks(in_register) {
-                let mut sources: SmallVec<[usize; 4]> =
-                    lanes.iter().map(|&element| usize::from(element) / in_register).collect();
-                sources.sort_unstable();
-                sources.dedup();
-                if sources.len() > MAX_SOURCES {
-                    return None;
-                }
-                permutes += permutes_of(sources.len(), scalar, target);
+            let mut parts = 0;
+            for part in self.parts(member) {
+                parts += 1;
+                permutes += permutations(&self.order(part), scalar, target)?;
+            }
+            // Parts that do not fill registers are joined.
+            let length = member.len() / parts as usize;
+            if !bits(length).is_multiple_of(target.vector_bits) {
+                permutes += u32::saturating_sub(parts, target.registers_of(bits(member.len())));
             }
         }
         Some(loads + permutes * permute)
     }
 }
 
+/// Permutations for a vector that takes these elements of others; none if one of its registers takes elements from too many.
+pub(super) fn permutations(order: &[u16], scalar: Scalar, target: &TargetInfo) -> Option<u32> {
+    let in_register = (target.vector_bits / 8 / scalar.bytes()).max(1) as usize;
+    let mut permutes = 0;
+    for elements in order.chunks(in_register) {
+        let mut sources: SmallVec<[usize; 4]> =
+            elements.iter().map(|&element| usize::from(element) / in_register).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        if sources.len() > MAX_SOURCES {
+            return None;
+        }
+        permutes += permutes_of(sources.len(), scalar, target);
+    }
+    Some(permutes)
+}
+
 /// Permutations for a register that takes elements from so many others. Without masks and two-register permutations, halves are blended;
 /// bytes do not cross the halves of a register.
 fn permutes_of(sources: usize, scalar: Scalar, target: &TargetInfo) -> u32 {
-    let has_all = target.vector_bits >= 512;
+    let (has_all, pairs) = (target.vector_bits >= 512, (sources as u32).saturating_sub(1));
     match (sources, scalar.bytes()) {
-        _ if has_all => 1,
+        _ if has_all => pairs.max(1),
         (1, 4..) => 1,
         (1, _) => 3,
-        (_, 4..) => 3,
-        _ => 6,
+        (_, 4..) => 3 * pairs,
+        _ => 6 * pairs,
     }
 }

@@ -1,11 +1,13 @@
 //! Loads whose lanes read cells at constant distances from each other.
 //!
 //! A load's address is a root, which the lanes of a row have in common, and a distance for each lane. Distances of quotients and low bits
-//! depend on the low bits of the index, its residue; where that is not known, there are distances for each residue.
+//! depend on the low bits of the index, its residue; where that is not known, there are distances for each residue. Lanes of several rows may
+//! read cells of one line of memory (`lane_lines`); else each row has a line of its own.
 
 use super::WidenOptions;
 use super::access_plan::AccessPlanner;
 use super::address_polynomial::AddressPolynomial;
+use super::lane_lines::CommonParts;
 use super::row_facts::RowExtents;
 use super::value_reps::{ValueRep, ValueReps};
 use heddle_analysis::lane_parts::AssumedResidue;
@@ -38,19 +40,35 @@ pub(super) struct ResidueIndex {
 pub(super) struct CellLoad {
     pub(super) inst: Inst,
     pub(super) address: Value,
-    /// Common part of the addresses of a row's lanes; an index counts with the value of the row's first lane.
-    pub(super) root: AddressPolynomial,
-    pub(super) rows: u32,
+    /// Lines of memory that the lanes read.
+    pub(super) lines: Vec<MemoryLine>,
     /// Index whose residue is not known.
     pub(super) index: Option<ResidueIndex>,
     /// True if some lanes may not load.
     pub(super) is_masked: bool,
-    /// Distance of each lane of a row from the root in bytes, for each residue.
-    pub(super) places: Vec<Vec<i64>>,
+    /// Line of each lane, and the distance from its root in bytes, for each residue.
+    pub(super) places: Vec<Vec<LanePlace>>,
     pub(super) scalar: Scalar,
     pub(super) flags: Flags,
     /// Cost of the load by itself.
     pub(super) separate: u32,
+}
+
+/// Cells at constant distances from each other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct MemoryLine {
+    /// Common part of the addresses of the line's lanes; an index counts with the value of the row's first lane.
+    pub(super) root: AddressPolynomial,
+    /// Row of lanes with this line, if those have one each: rows may be apart by numbers that are not known.
+    pub(super) row: Option<u32>,
+}
+
+/// Cell of a lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct LanePlace {
+    pub(super) line: usize,
+    /// Distance in the line: in bytes, or in elements.
+    pub(super) place: i64,
 }
 
 impl CellLoad {
@@ -77,12 +95,23 @@ pub(super) struct CellFinder<'a> {
     brush: [u32; MAX_DIMENSIONS],
     geometry: Geometry,
     options: &'a WidenOptions,
+    planner: AccessPlanner<'a>,
+    common: CommonParts,
 }
 
 impl<'a> CellFinder<'a> {
     pub(super) fn new(planner: &AccessPlanner<'a>) -> CellFinder<'a> {
         let AccessPlanner { func, facts, reps, brush, options, .. } = *planner;
-        CellFinder { func, facts, reps, brush, geometry: Geometry::brush(&brush), options }
+        CellFinder {
+            func,
+            facts,
+            reps,
+            brush,
+            geometry: Geometry::brush(&brush),
+            options,
+            planner: *planner,
+            common: CommonParts::default(),
+        }
     }
 
     fn lanes(&self) -> u32 {
@@ -90,7 +119,7 @@ impl<'a> CellFinder<'a> {
     }
 
     /// Returns a plain load whose addresses differ by constants, within rows at least, but are not contiguous.
-    pub(super) fn load(&self, block: Block, inst: Inst) -> Option<CellLoad> {
+    pub(super) fn load(&mut self, block: Block, inst: Inst) -> Option<CellLoad> {
         let data = self.func.inst(inst);
         if data.op != Op::Load || data.flags.has(Flag::Volatile) {
             return None;
@@ -105,7 +134,28 @@ impl<'a> CellFinder<'a> {
             return None;
         }
         let is_masked = self.func.predicate(block).is_some() && !data.is_total();
-        let (root, constant) = AddressPolynomial::new(self.func, address).without_constant();
+        let whole = AddressPolynomial::new(self.func, address);
+        let size = i64::from(scalar.bytes());
+        let flags = data.flags;
+        if let Some((lines, places)) = self.lines(address, &whole)
+            && places.iter().all(|lane| (lane.place - places[0].place) % size == 0)
+        {
+            let steps = [None; MAX_DIMENSIONS];
+            let separate = RowExtents::of(self.brush).separate_load_cost(steps, scalar, &self.options.target);
+            let (index, places) = (None, vec![places]);
+            return Some(CellLoad {
+                inst,
+                address,
+                lines,
+                index,
+                is_masked,
+                places,
+                scalar,
+                flags,
+                separate,
+            });
+        }
+        let (root, constant) = whole.without_constant();
         let (address_lanes, steps) = match self.reps.of(address) {
             // Rows of one dimension are for other groups.
             ValueRep::Scalar(_) if is_masked || self.brush[1..].iter().all(|&extent| extent == 1) => {
@@ -131,14 +181,21 @@ impl<'a> CellFinder<'a> {
             .iter()
             .map(|distances| distances.iter().map(place).collect::<Option<Vec<i64>>>())
             .collect::<Option<_>>()?;
-        let size = i64::from(scalar.bytes());
         let are_cells = places.iter().all(|places| are_cells(places, size));
-        let flags = data.flags;
+        let row_of = |row: u32| MemoryLine { root: root.clone(), row: (rows > 1).then_some(row) };
+        let lines: Vec<MemoryLine> = (0..rows).map(row_of).collect();
+        let in_lines = |places: Vec<i64>| {
+            let rows = 0..lines.len();
+            rows.flat_map(|line| {
+                places.iter().map(move |&place| LanePlace { line, place }).collect::<Vec<_>>()
+            })
+            .collect()
+        };
+        let places = places.into_iter().map(in_lines).collect();
         are_cells.then_some(CellLoad {
             inst,
             address,
-            root,
-            rows,
+            lines,
             index,
             is_masked,
             places,
@@ -146,6 +203,34 @@ impl<'a> CellFinder<'a> {
             flags,
             separate,
         })
+    }
+
+    /// Lines of the lanes of several rows, and the place of each lane in bytes; none if no index is divided, or there are more lines than rows.
+    fn lines(
+        &mut self,
+        address: Value,
+        whole: &AddressPolynomial,
+    ) -> Option<(Vec<MemoryLine>, Vec<LanePlace>)> {
+        let [row, others @ ..] = self.brush;
+        let rows = others.iter().product::<u32>();
+        if row < 2 || rows < 2 || self.reps.of(address) != ValueRep::Vector {
+            return None;
+        }
+        let mut lines: Vec<MemoryLine> = Vec::new();
+        let mut places = Vec::with_capacity(self.lanes() as usize);
+        for address in self.common.lane_addresses(&self.planner, whole)? {
+            let (root, place) = address.without_constant();
+            let line = MemoryLine { root, row: None };
+            let known = lines.iter().position(|it| *it == line).unwrap_or_else(|| {
+                lines.push(line);
+                lines.len() - 1
+            });
+            if place.abs() >= MAX_PLACE || lines.len() > rows as usize {
+                return None;
+            }
+            places.push(LanePlace { line: known, place });
+        }
+        Some((lines, places))
     }
 
     /// Steps of an address whose lanes have these distances. Without strides, only rows that are lines have a step.

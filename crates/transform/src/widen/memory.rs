@@ -17,6 +17,7 @@ impl Widener<'_> {
             AccessPlan::InterleaveGroup(group) => self.interleaved_access(group),
             AccessPlan::StructureGroup(group) => self.structure_access(group),
             AccessPlan::CellGroup(group) => self.cell_access(group),
+            AccessPlan::CellStore(store) => self.store_cells(inst, store),
             &AccessPlan::Addresses(pattern) => {
                 if let Some(loaded) = self.access_by(inst, pattern, &[]) {
                     self.define(inst, loaded);

@@ -46,6 +46,8 @@ mod structure_groups;
 mod cell_groups;
 mod cell_loads;
 mod cell_layouts;
+mod lane_lines;
+mod cell_stores;
 mod row_facts;
 mod address_polynomial;
 mod candidate_elements;
