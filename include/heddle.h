@@ -1,4 +1,4 @@
-/* Questions that a lane asks the lanes next to it, for C and C++.
+/* Questions that a lane asks the lanes next to it, and arrays in tiles, for C and C++.
  *
  * A function that Heddle makes vector code of runs once in each lane. What is declared here ranges over the lanes that
  * execute the call together, in ascending order. Compiled by anybody else, there is one lane: `heddle_any(x)` is `x`.
@@ -17,6 +17,16 @@
  * A lane that is read must be active. Values are of 32 or 64 bits: integers, `float`, `double`. In C++ these are
  * overloads, in C11 macros; their names with a suffix, as in `heddle_shuffle_u32`, work everywhere. `min` and `max` of
  * floats ignore NaN. Floats are added and multiplied strictly in order.
+ *
+ * An array in tiles has blocks of rows x columns elements next to each other, row after row of each block:
+ *
+ *     heddle_tile(y, x, pitch, rows, columns)     place of the element in row y and column x
+ *     heddle_tile_cells(height, pitch, rows)      elements of the array
+ *     heddle_to_tiles(to, pitch, rows, columns, from, height, width, bytes)      copies an array of rows, of elements of so many bytes
+ *     heddle_from_tiles(to, height, width, from, pitch, rows, columns, bytes)    the other way
+ *
+ * `rows` and `columns` are constant powers of two, and `pitch` is a multiple of `columns`. Of nests over such arrays whose indices begin at a
+ * constant, lanes of several rows share loads.
  */
 #ifndef HEDDLE_H
 #define HEDDLE_H
@@ -24,7 +34,15 @@
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#if defined(__GNUC__)
+#define HEDDLE_INLINE static inline __attribute__((always_inline))
+#else
+#define HEDDLE_INLINE static inline
+#endif
 
 #ifdef __HEDDLE__
 #define HEDDLE_FUNCTION(result, name, params, one_lane) \
@@ -82,12 +100,6 @@ HEDDLE_FLOAT(double, f64)
 #ifdef __cplusplus
 } /* extern "C" */
 
-#if defined(__GNUC__)
-#define HEDDLE_INLINE static inline __attribute__((always_inline))
-#else
-#define HEDDLE_INLINE static inline
-#endif
-
 #define HEDDLE_OVERLOAD(name, T, S) \
   HEDDLE_INLINE T heddle_##name(T value) { return (T)heddle_##name##_##S(value); }
 
@@ -121,7 +133,6 @@ HEDDLE_NUMBER(double, f64)
 #undef HEDDLE_NUMBER
 #undef HEDDLE_OVERLOADS
 #undef HEDDLE_OVERLOAD
-#undef HEDDLE_INLINE
 
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 
@@ -162,6 +173,31 @@ HEDDLE_NUMBER(double, f64)
 
 #endif
 
+HEDDLE_INLINE size_t heddle_tile(size_t y, size_t x, size_t pitch, size_t rows, size_t columns) {
+  return y / rows * rows * pitch + x / columns * columns * rows + y % rows * columns + x % columns;
+}
+
+HEDDLE_INLINE size_t heddle_tile_cells(size_t height, size_t pitch, size_t rows) {
+  return (height + rows - 1) / rows * rows * pitch;
+}
+
+HEDDLE_INLINE void heddle_to_tiles(void *to, size_t pitch, size_t rows, size_t columns, const void *from, size_t height,
+                                   size_t width, size_t bytes) {
+  for (size_t y = 0; y < height; y++)
+    for (size_t x = 0; x < width; x += columns)
+      memcpy((char *)to + heddle_tile(y, x, pitch, rows, columns) * bytes, (const char *)from + (y * width + x) * bytes,
+             (width - x < columns ? width - x : columns) * bytes);
+}
+
+HEDDLE_INLINE void heddle_from_tiles(void *to, size_t height, size_t width, const void *from, size_t pitch, size_t rows,
+                                     size_t columns, size_t bytes) {
+  for (size_t y = 0; y < height; y++)
+    for (size_t x = 0; x < width; x += columns)
+      memcpy((char *)to + (y * width + x) * bytes, (const char *)from + heddle_tile(y, x, pitch, rows, columns) * bytes,
+             (width - x < columns ? width - x : columns) * bytes);
+}
+
+#undef HEDDLE_INLINE
 #undef HEDDLE_FLOAT
 #undef HEDDLE_INTEGER
 #undef HEDDLE_MOVED

@@ -4,6 +4,7 @@
 //! brush has no masks along the outer level.
 
 use crate::context::PassContext;
+use crate::marked_loop::begun_at_multiples;
 use crate::marked_loop::{LoopCode, error, lanes_in_register, observe_lanes};
 use crate::passes::{Pass, SpreadOptions};
 use crate::pipeline::run;
@@ -33,6 +34,8 @@ pub struct NestRequest {
     pub brush: Option<NestBrush>,
     /// Trip counts, for the cost model.
     pub trips: NestTrips,
+    /// Number of the parameter with the outer level's first iteration. Code of whole brushes begins at a multiple of the brush's height.
+    pub first: Option<usize>,
 }
 
 /// Trip counts of a nest's levels; none if they are not constant.
@@ -144,6 +147,7 @@ impl Session {
         let (brush, mut wide_tensor, remarks) = match request.brush {
             Some(brush) => {
                 check_brush(brush)?;
+                let tensor = begun_at_multiples(&tensor, name, request.first, brush.height);
                 let (wide, remarks) = self.widen_loop(&tensor, name, &brush.extents())?;
                 (brush, wide, remarks)
             }
@@ -203,7 +207,8 @@ impl Session {
             {
                 continue;
             }
-            let (wide, remarks) = self.widen_loop(tensor, name, &brush.extents())?;
+            let tensor = begun_at_multiples(tensor, name, request.first, height);
+            let (wide, remarks) = self.widen_loop(&tensor, name, &brush.extents())?;
             let of_row = times_of_rows.iter().find(|row| row.0 == width).map_or(least_of_rows, |row| row.1);
             let leftover = trips.leftover(height);
             let time = (1.0 - leftover) * time(&wide, &brush.extents()) + leftover * of_row;

@@ -303,7 +303,7 @@ impl Session {
 }
 
 /// Returns a module whose function `name` knows that its parameter `first` is a multiple of the largest power of two in `multiple`.
-fn begun_at_multiples(module: &Module, name: &str, first: Option<usize>, multiple: u32) -> Module {
+pub(crate) fn begun_at_multiples(module: &Module, name: &str, first: Option<usize>, multiple: u32) -> Module {
     let mut module = module.clone();
     let Some(func) = module.function_mut(name) else { return module };
     let Some(&param) = first.and_then(|first| func.params().get(first)) else { return module };

@@ -237,7 +237,8 @@ fn vectorize_nest(
     };
     let constant = |trips: u32| Some(trips).filter(|&trips| trips > 0);
     let trips = NestTrips { outer: constant(request.outer_trips), inner: constant(request.inner_trips) };
-    let made = session.vectorize_nest(source, &NestRequest { func: request.name.clone(), brush, trips })?;
+    let nest = NestRequest { func: request.name.clone(), brush, trips, first: request.first };
+    let made = session.vectorize_nest(source, &nest)?;
     let NestBrush { height, width } = made.brush;
     let mut words = vec![format!("nest vectorized: {height}x{width} iterations at a time")];
     words.extend(made.remarks.iter().map(of_line));

@@ -98,9 +98,27 @@ impl BusyTimes {
             (Op::Scatter, _) => self.stores += time,
             (Op::Splat, _) | (_, None) => {}
             (Op::Permute, Some(_)) if selects_registers(func, inst, target) => {}
+            (Op::Permute, Some(widest)) => {
+                let registers = target.registers_of(widest.bytes() * 8).max(1);
+                self.arithmetic += time * f64::from(permutations(func, inst, target)) / f64::from(registers);
+            }
             _ => self.arithmetic += time,
         }
     }
+}
+
+/// Number of permutations of registers: one for each pair of registers that one of the result takes elements from.
+fn permutations(func: &Function, inst: Inst, target: &TargetInfo) -> u32 {
+    let data = func.inst(inst);
+    let (Detail::Permute(order), Some(&value)) = (&data.detail, data.args.first()) else { return 1 };
+    let lanes = (target.vector_bits / 8 / func.value_type(value).scalar().bytes()).max(1) as usize;
+    let of_register = |elements: &[u16]| {
+        let mut sources: Vec<usize> = elements.iter().map(|&element| usize::from(element) / lanes).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        (sources.len() as u32).saturating_sub(1).max(1)
+    };
+    order.chunks(lanes).map(of_register).sum()
 }
 
 /// True if a permutation only renames registers: each of its result takes one of an operand as it is.

@@ -34,6 +34,8 @@ use smallvec::SmallVec;
 /// Maximum number of open groups, and of members of one.
 const MAX_OPEN: usize = 8;
 const MAX_MEMBERS: usize = 32;
+/// Maximum number of cells whose mask is that of lanes: LLVM 22 permutes no longer masks for AVX-512 without VBMI.
+const MAX_MASKED_CELLS: usize = 64;
 
 /// Loads of one block that read cells of the same object.
 #[derive(Clone, Debug)]
@@ -162,7 +164,12 @@ impl CellGroup {
             let lines: Vec<(MemoryLine, i64)> = lines.iter().cloned().zip(bases.iter().map(place)).collect();
             CellLayout::new(all, &lines, residue, &planner.options.target)
         };
-        let layouts = (0..first.places.len()).map(layout).collect::<Option<_>>()?;
+        let layouts = (0..first.places.len()).map(layout).collect::<Option<Vec<_>>>()?;
+        let is_short =
+            |layout: &CellLayout| layout.lines.iter().all(|line| line.chunks().0 <= MAX_MASKED_CELLS);
+        if first.is_masked && !layouts.iter().all(is_short) {
+            return None;
+        }
         Some(CellGroup {
             members: all.iter().map(|load| load.inst).collect(),
             address: first.address,
