@@ -174,7 +174,7 @@ HEDDLE_NUMBER(double, f64)
 #endif
 
 HEDDLE_INLINE size_t heddle_tile(size_t y, size_t x, size_t pitch, size_t rows, size_t columns) {
-  return y / rows * rows * pitch + x / columns * columns * rows + y % rows * columns + x % columns;
+  return y / rows * (rows * pitch) + x / columns * (columns * rows) + y % rows * columns + x % columns;
 }
 
 HEDDLE_INLINE size_t heddle_tile_cells(size_t height, size_t pitch, size_t rows) {

@@ -62,7 +62,9 @@ impl TiledArray {
         let (columns, rows) = ((1 << log_x) - 1, (1 << log_y) - 1);
         let row = match random.below(3) {
             0 => {
-                let tile = text.condition(&format!("and v{y}, {}", -(1i64 << log_y)));
+                // Without the sign, as compilers write it of numbers that are not negative.
+                let sign = if random.chance(50) { i64::MAX } else { -1 };
+                let tile = text.condition(&format!("and v{y}, {}", -(1i64 << log_y) & sign));
                 text.condition(&format!("mul v{tile}, v4"))
             }
             1 => {

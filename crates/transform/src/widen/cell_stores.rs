@@ -57,7 +57,9 @@ impl AccessPlanner<'_> {
     pub(super) fn cell_store(&self, access: &LaneAccess, remarks: &mut Vec<Remark>) -> Option<AccessPlan> {
         let [row, others @ ..] = self.brush;
         let has_rows = row > 1 && others.iter().any(|&extent| extent > 1);
-        if !has_rows || access.active == AccessLanes::Masked || access.scalar == Scalar::I1 {
+        // Lanes have objects of their own at the addresses of private ones.
+        let is_rebased = self.reps.is_rebased(access.address);
+        if !has_rows || is_rebased || access.active == AccessLanes::Masked || access.scalar == Scalar::I1 {
             return None;
         }
         let store = self.stored_cells(access)?;

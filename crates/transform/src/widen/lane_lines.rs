@@ -22,6 +22,8 @@ use smallvec::SmallVec;
 
 /// Maximum number of operations between an index and a quotient of it.
 const MAX_OPERATIONS: usize = 6;
+/// Maximum number of upper bits that a mask clears of an index: one with such bits is farther away than an object is large.
+const MAX_CLEARED: u32 = 8;
 /// Width of the indices that are divided. The constants of narrower ones may wrap around.
 const INDEX_BITS: u32 = 64;
 
@@ -172,8 +174,18 @@ fn strided_source(
         };
         let [source, operand] = data.args[..] else { break };
         let Some(number) = func.signed_constant(operand).filter(|_| is_followed) else { break };
+        let number = if data.op == Op::And { with_upper_bits(number) } else { number };
         operations.push((data.op, number));
         value = source;
     }
     found
+}
+
+/// Mask of low bits alone, where a mask also clears upper bits that indices do not have.
+fn with_upper_bits(mask: i128) -> i128 {
+    let cleared = (mask as u64).leading_zeros();
+    match (1..=MAX_CLEARED).contains(&cleared) {
+        true => i128::from((mask as u64 | !(u64::MAX >> cleared)) as i64),
+        false => mask,
+    }
 }

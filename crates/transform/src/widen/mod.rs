@@ -19,7 +19,8 @@
 //! * `private_objects`: which private objects lanes share. `worklist` iterates both to a fixed point.
 //! * `access_plan`: the lowering of each memory instruction, by the target's costs. `interleave_groups` finds accesses to combine or to
 //!   version, `structure_groups` accesses of several fields of one structure per lane, `cell_groups` loads of cells that several lanes
-//!   and loads of a brush read (`cell_loads`, `cell_layouts`). `row_facts` plans rows and columns of brushes of several dimensions,
+//!   and loads of a brush read (`cell_loads`, `cell_layouts`), also of several rows on one line of memory (`lane_lines`), `cell_stores`
+//!   stores of such cells. `row_facts` plans rows and columns of brushes of several dimensions,
 //!   `candidate_elements` accesses to all elements of a small private array, `lookup_tables` permutations of one that lanes share.
 //!
 //! Emission (`widener`, at its `cursor`) visits the blocks and converts each value to the representation that its user needs:

@@ -124,9 +124,8 @@ pub(super) fn run(report: &mut BenchReport, selection: BrushSelection) -> Result
     Ok(())
 }
 
-/// Speedups of all brushes over vectors in the innermost loop.
-fn table_of(row: &NestTimes, ways: &[NestWay]) -> BrushTable {
-    let inner = super::time_of(row, ways, "inner");
+/// Speedups of all brushes over a time.
+fn table_of(row: &NestTimes, ways: &[NestWay], inner: f64) -> BrushTable {
     SIZES.map(|outer| SIZES.map(|size| Some(inner / super::time_of(row, ways, &brush_name(outer, size)))))
 }
 
@@ -134,24 +133,32 @@ fn print_maps(report: &mut BenchReport, ways: &[NestWay], rows: &NestRows) -> Re
     let mut maps = Vec::new();
     for map in &THESIS_MAPS {
         // The interior of 1024 x 1024, with its border.
-        let start = format!("{}, double, 102", map.stencil);
-        let Some(row) = rows.rows.iter().find(|row| row.timed.name.starts_with(&start)) else { continue };
-        let measured = table_of(row, ways);
+        let of_layout = |layout: &str| {
+            let start = format!("{}{layout}, double, 102", map.stencil);
+            rows.rows.iter().find(|row| row.timed.name.starts_with(&start))
+        };
+        let Some(row) = of_layout("") else { continue };
+        // As in the thesis, both layouts are compared with vectors in the innermost loop over rows.
+        let inner = super::time_of(row, ways, "inner");
+        let measured = table_of(row, ways, inner);
+        let in_tiles =
+            of_layout(" in tiles").map_or_else(BrushTable::default, |row| table_of(row, ways, inner));
         let (plain, tiled) = (ThesisMap::table(&map.plain), ThesisMap::table(&map.tiled));
         let mut table = ReportTable::new(&[map.stencil, "2", "4", "8", "16"]);
         for (index, outer) in SIZES.into_iter().enumerate() {
             let cell = |column: usize| {
-                let figures = [measured, plain, tiled].map(|figures| text_of(figures[index][column]));
-                format!("{} ({} {})", figures[0], figures[1], figures[2])
+                let figures =
+                    [measured, in_tiles, plain, tiled].map(|figures| text_of(figures[index][column]));
+                format!("{} {} ({} {})", figures[0], figures[1], figures[2], figures[3])
             };
             table.row(std::iter::once(outer.to_string()).chain((0..4).map(cell)));
         }
         report.say(&table);
-        maps.push((map.stencil, measured, plain));
+        maps.push((map.stencil, [measured, in_tiles, plain, tiled]));
     }
     report.say(
-        "rows: size in the outer loop; columns: in the inner one; times faster than vectors in the innermost loop (thesis figure 13.11: \
-         unchanged layout, tiles of 2×2)",
+        "rows: size in the outer loop; columns: in the inner one; times faster than vectors in the innermost loop over rows: unchanged layout, \
+         tiles of 2×2 (thesis figure 13.11: the same)",
     );
     let here = std::env::current_exe().map_err(|reason| reason.to_string())?;
     let folder = here.ancestors().nth(2).ok_or("the program has no target folder")?.join("bench");
@@ -206,17 +213,19 @@ const MAP_WIDTH: usize = LABEL + 4 * CELL + 14;
 const MAP_HEIGHT: usize = 4 * CELL + 46;
 const TEXT: &str = "font-family='sans-serif' font-size='11' fill='#222'";
 
-/// Draws a row of two maps for each stencil: measured, and the thesis' with the unchanged layout.
-fn picture(maps: &[(&str, BrushTable, BrushTable)]) -> String {
-    let (width, height) = (4 * MAP_WIDTH + 20, 10 + maps.len().div_ceil(2) * MAP_HEIGHT);
+/// Draws a row of four maps for each stencil: measured in rows and in tiles, and the thesis'.
+fn picture(maps: &[(&str, [BrushTable; 4])]) -> String {
+    let (width, height) = (4 * MAP_WIDTH + 20, 10 + maps.len() * MAP_HEIGHT);
     let mut svg = format!(
         "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' height='{height}'>\n"
     );
     svg += &format!("<rect width='{width}' height='{height}' fill='#fff'/>\n");
-    for (index, (stencil, measured, thesis)) in maps.iter().enumerate() {
-        let (left, top) = (10 + index % 2 * 2 * MAP_WIDTH, 10 + index / 2 * MAP_HEIGHT);
-        draw_map(&mut svg, left, top, &format!("{stencil}, measured"), measured);
-        draw_map(&mut svg, left + MAP_WIDTH, top, &format!("{stencil}, thesis"), thesis);
+    for (index, (stencil, figures)) in maps.iter().enumerate() {
+        let top = 10 + index * MAP_HEIGHT;
+        let titles = ["measured", "measured, tiles", "thesis", "thesis, tiles"];
+        for (column, (title, figures)) in titles.iter().zip(figures).enumerate() {
+            draw_map(&mut svg, 10 + column * MAP_WIDTH, top, &format!("{stencil}, {title}"), figures);
+        }
     }
     svg + "</svg>\n"
 }
@@ -283,9 +292,9 @@ mod tests {
     #[test]
     fn maps_have_all_cells() {
         let map = ThesisMap::table(&THESIS_MAPS[0].plain);
-        let drawn = picture(&[("jacobi-5", map, map)]);
-        assert_eq!(drawn.matches(">0.94<").count(), 2);
-        assert_eq!(drawn.matches("<rect").count(), 1 + 2 * 16);
+        let drawn = picture(&[("jacobi-5", [map; 4])]);
+        assert_eq!(drawn.matches(">0.94<").count(), 4);
+        assert_eq!(drawn.matches("<rect").count(), 1 + 4 * 16);
     }
 
     #[test]

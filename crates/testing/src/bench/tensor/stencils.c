@@ -1,7 +1,7 @@
 // Stencils and the transpose of thesis section 13.4, from one array to another. The thesis shows their shapes in a picture only:
 // 9 and 25 points are squares here, the sparse one has its neighbours two cells away.
 #include "nests.h"
-#include <heddle.h>
+#include "../../../../../include/heddle.h"
 
 /// An interior of whole powers of two, with a border of one or two cells: in the first-level cache, the second, the third (as the
 /// thesis has it), and memory.
