@@ -10,7 +10,7 @@
 //! quotients and low bits. Lanes whose polynomials differ by a constant are on one line. Common parts of `x - 1`, `x` and `x + 1` are the
 //! same, so lines are those of all loads of a stencil.
 //!
-//! After: S. Moll, *The Region Vectorizer*, 11.7. Differs in: the program computes the places of elements, so nothing is said about buffers.
+//! After: S. Moll, *The Region Vectorizer*, 11.7. Differs in: the program computes the places of elements, so buffers have no declared layout.
 
 use super::access_plan::AccessPlanner;
 use super::address_polynomial::{AddressPolynomial, Monomial};
