@@ -772,4 +772,9 @@ fn launches_of_dense_arrays_have_code_of_their_own() {
     assert_eq!(codes(-2, -3, -8), 4);
     assert_eq!(codes(2, -1, 0), 5);
     assert_eq!(codes(1, 1, 4), 5);
+    // Eight combinations of known strides have code; a ninth one runs that for all strides.
+    for (number, (incx, bytes)) in (6..).zip([(0, 0), (1, 0), (1, 4), (0, 4)]) {
+        assert_eq!(codes(incx, 2, bytes), number);
+    }
+    assert_eq!(codes(1, 1, 0), 9);
 }

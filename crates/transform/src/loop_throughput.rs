@@ -8,7 +8,7 @@
 
 use crate::brushes::carried_latency;
 use crate::target::{OpTime, TargetInfo};
-use crate::timing::{CallTimes, call_times, time_of, widest_vector};
+use crate::timing::{CallTimes, call_times, permuted_registers, time_of, widest_vector};
 use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree};
 use heddle_ir::inst::Detail;
 use heddle_ir::{Block, Function, Inst, Module, Op};
@@ -111,14 +111,8 @@ impl BusyTimes {
 fn permutations(func: &Function, inst: Inst, target: &TargetInfo) -> u32 {
     let data = func.inst(inst);
     let (Detail::Permute(order), Some(&value)) = (&data.detail, data.args.first()) else { return 1 };
-    let lanes = (target.vector_bits / 8 / func.value_type(value).scalar().bytes()).max(1) as usize;
-    let of_register = |elements: &[u16]| {
-        let mut sources: Vec<usize> = elements.iter().map(|&element| usize::from(element) / lanes).collect();
-        sources.sort_unstable();
-        sources.dedup();
-        (sources.len() as u32).saturating_sub(1).max(1)
-    };
-    order.chunks(lanes).map(of_register).sum()
+    let of_register = |sources: usize| (sources as u32).saturating_sub(1).max(1);
+    permuted_registers(order, func.value_type(value).scalar(), target).map(of_register).sum()
 }
 
 /// True if a permutation only renames registers: each of its result takes one of an operand as it is.

@@ -4,6 +4,7 @@ use crate::target::{AccessDirection, AccessLanes, OpTime, TargetInfo};
 use heddle_analysis::{BlockIndex, Cfg, CycleForest, DominatorTree, object_and_offset};
 use heddle_ir::{Function, Inst, Module, Op, Scalar, Type, Value};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// Maximum depth of calls to look into.
 const MAX_CALL_DEPTH: u32 = 4;
@@ -131,6 +132,22 @@ fn op_class(func: &Function, inst: Inst) -> OpClass {
         Op::Floor | Op::Ceil | Op::Truncate | Op::Round | Op::RoundEven => OpClass::Float,
         _ => OpClass::Plain,
     }
+}
+
+/// Number of registers from which each register of a permutation's result takes elements.
+pub(crate) fn permuted_registers(
+    order: &[u16],
+    scalar: Scalar,
+    target: &TargetInfo,
+) -> impl Iterator<Item = usize> {
+    let lanes = (target.vector_bits / 8 / scalar.bytes()).max(1) as usize;
+    order.chunks(lanes).map(move |elements| {
+        let mut sources: SmallVec<[usize; 16]> =
+            elements.iter().map(|&element| usize::from(element) / lanes).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        sources.len()
+    })
 }
 
 /// Time of scalar code for an instruction, for all lanes. Branches replace its masks, and no vectors have to be built.

@@ -8,15 +8,15 @@
 //! ```
 //!
 //! Each cell is loaded once, although several lanes and several loads read it. Addresses of members differ by constants, as those of
-//! lanes do: of all lanes, or of those in a row (`cell_loads`). Where low bits of an index decide by how much, there is code for each
+//! lanes do: of all lanes, of those in a row (`cell_loads`), or of those on a line of memory (`lane_lines`). Where low bits of an index decide by how much, there is code for each
 //! residue. Where not all lanes run, the mask of the cells is that of the lanes, in the order in which cells have lanes. A load whose
-//! index may be negative, or of which a row's first lane does not run, has an address for each lane besides.
+//! index may be negative, or of which a line's first lane does not run, has an address for each lane besides.
 //!
-//! A group reads from its first to its last cell, gaps included: both are cells of one object. Loads execute at the first member;
+//! A group reads from the first to the last cell of each line, gaps included: both are cells of one object. Loads execute at the first member;
 //! no access in between may write what they read.
 //!
-//! After: S. Moll, *The Region Vectorizer*, 11.4 and 11.5. Differs in: cells lie within twice the lanes, and no register takes cells from more
-//! than two others; lanes need not differ by constant steps.
+//! After: S. Moll, *The Region Vectorizer*, 11.4 and 11.5. Differs in: cells lie within four times the lanes of a line, and no register takes cells from
+//! more than four others; lanes need not differ by constant steps.
 
 use super::access_plan::{AccessPlan, AccessPlanner, AccessPlans};
 use super::address_polynomial::AddressPolynomial;
@@ -28,7 +28,7 @@ use super::{Remark, RemarkKind};
 use crate::target::{AccessDirection, TargetInfo};
 use heddle_analysis::AccessGroups;
 use heddle_ir::entity::Entity;
-use heddle_ir::{Inst, Scalar, Value};
+use heddle_ir::{Block, Inst, Scalar, Value};
 use smallvec::SmallVec;
 
 /// Maximum number of open groups, and of members of one.
@@ -70,21 +70,17 @@ pub(super) fn find_groups(
     accesses: &AccessGroups,
     plans: &mut AccessPlans,
 ) -> Vec<Remark> {
-    let mut remarks = Vec::new();
     let func = planner.func;
-    let mut finder = CellFinder::new(planner);
+    let mut groups = GroupPlanner { planner, finder: CellFinder::new(planner), plans, remarks: Vec::new() };
     let order = AccessOrder { func, accesses };
     for block in func.blocks() {
         let mut open: Vec<Vec<CellLoad>> = Vec::new();
         for inst in func.block_insts(block) {
-            let is_taken = plans.is_planned(inst);
-            if let Some(load) = finder.load(block, inst).filter(|_| !is_taken) {
-                match open.iter().position(|all| may_join(all, &load)) {
-                    Some(at) => open[at].push(load),
-                    None => open.push(vec![load]),
-                }
+            let is_taken = groups.plans.is_planned(inst);
+            if let Some(load) = groups.finder.load(block, inst, true).filter(|_| !is_taken) {
+                join(&mut open, load);
                 if open.len() > MAX_OPEN {
-                    close(planner, &open.remove(0), plans, &mut remarks);
+                    groups.close(block, &open.remove(0));
                 }
                 continue;
             }
@@ -93,32 +89,70 @@ pub(super) fn find_groups(
                 OrderEffect::Writes(address) => !order.are_disjoint(address, all[0].address),
                 OrderEffect::Fence => true,
             };
-            open.extract_if(.., ends).for_each(|all| close(planner, &all, plans, &mut remarks));
+            open.extract_if(.., ends).for_each(|all| groups.close(block, &all));
         }
-        open.iter().for_each(|all| close(planner, all, plans, &mut remarks));
+        open.iter().for_each(|all| groups.close(block, all));
     }
-    remarks
+    groups.remarks
 }
 
-/// Closes a group, and plans it if it pays. Loads that stay apart have remarks of their own.
-fn close(planner: &AccessPlanner<'_>, all: &[CellLoad], plans: &mut AccessPlans, remarks: &mut Vec<Remark>) {
-    let target = &planner.options.target;
-    let Some(group) = CellGroup::new(all, planner) else { return };
-    let Some(together) = group.cost(target) else { return };
-    let separate = all.iter().map(|load| load.separate).sum();
-    let cells = group.layouts.iter().flat_map(|layout| &layout.lines).map(LineCells::len).max().unwrap_or(0);
-    let lines = match (group.lines.len(), all[0].lines[0].row) {
-        (1, _) => String::new(),
-        (rows, Some(_)) => format!(" in each of {rows} rows"),
-        (lines, None) => format!(" on each of {lines} lines"),
-    };
-    let text = format!("{cells} cells loaded once{lines}");
-    let lowering = planner.lowering(AccessDirection::Load, group.members.len(), text, [together, separate]);
-    if lowering.is_chosen {
-        let first = group.members[0];
-        remarks.push(planner.remark(first, group.address, RemarkKind::Cells, lowering));
+/// Adds a load to a group that it may join, or to one of its own.
+fn join(groups: &mut Vec<Vec<CellLoad>>, load: CellLoad) {
+    match groups.iter().position(|all| may_join(all, &load)) {
+        Some(at) => groups[at].push(load),
+        None => groups.push(vec![load]),
+    }
+}
+
+/// Plans groups.
+struct GroupPlanner<'p, 'a> {
+    planner: &'p AccessPlanner<'a>,
+    finder: CellFinder<'a>,
+    plans: &'p mut AccessPlans,
+    remarks: Vec<Remark>,
+}
+
+impl GroupPlanner<'_, '_> {
+    /// Closes a group. Loads of lines that do not pay are tried again by rows.
+    fn close(&mut self, block: Block, all: &[CellLoad]) {
+        if self.plan(all) || !all[0].shares_lines {
+            return;
+        }
+        let mut by_rows: Vec<Vec<CellLoad>> = Vec::new();
+        for load in all {
+            if let Some(load) = self.finder.load(block, load.inst, false) {
+                join(&mut by_rows, load);
+            }
+        }
+        for group in by_rows {
+            self.plan(&group);
+        }
+    }
+
+    /// Plans a group if it pays. Loads that stay apart have remarks of their own.
+    fn plan(&mut self, all: &[CellLoad]) -> bool {
+        let target = &self.planner.options.target;
+        let Some(group) = CellGroup::new(all, self.planner) else { return false };
+        let Some(together) = group.cost(target) else { return false };
+        let separate = all.iter().map(|load| load.separate).sum();
+        let cells =
+            group.layouts.iter().flat_map(|layout| &layout.lines).map(LineCells::len).max().unwrap_or(0);
+        let lines = match (group.lines.len(), all[0].lines[0].row) {
+            (1, _) => String::new(),
+            (rows, Some(_)) => format!(" in each of {rows} rows"),
+            (lines, None) => format!(" on each of {lines} lines"),
+        };
+        let text = format!("{cells} cells loaded once{lines}");
         let members = group.members.clone();
-        plans.add_group(&members, AccessDirection::Load, AccessPlan::CellGroup(Box::new(group)));
+        let lowering =
+            self.planner.lowering(AccessDirection::Load, members.len(), text, [together, separate]);
+        let is_chosen = lowering.is_chosen;
+        if is_chosen {
+            self.remarks.push(self.planner.remark(members[0], group.address, RemarkKind::Cells, lowering));
+            let plan = AccessPlan::CellGroup(Box::new(group));
+            self.plans.add_group(&members, AccessDirection::Load, plan);
+        }
+        is_chosen
     }
 }
 

@@ -1,7 +1,8 @@
-//! Layouts of cells: the vectors that hold a row's cells, the elements that each load takes of them, and their cost.
+//! Layouts of cells: the vectors that hold a line's cells, the elements that each load takes of them, and their cost.
 
 use super::cell_loads::{CellLoad, LanePlace, MemoryLine};
 use crate::target::TargetInfo;
+use crate::timing::permuted_registers;
 use heddle_ir::Scalar;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -10,6 +11,8 @@ use std::ops::Range;
 const SHARE_OF_REGISTERS: u32 = 4;
 /// Maximum number of registers that a register of a result takes cells from.
 const MAX_SOURCES: usize = 4;
+/// Maximum number of cells of a line for each lane of a load on it.
+const MAX_CELLS: i64 = 4;
 
 /// Cells that the members of a group read, for one residue of the index if that decides.
 #[derive(Clone, Debug)]
@@ -92,7 +95,7 @@ impl CellLayout {
         }
         let lines: Vec<Range<i64>> = ranges.into_iter().collect::<Option<_>>()?;
         let is_dense =
-            |(cells, most): (&Range<i64>, &i64)| (2..=4 * most).contains(&(cells.end - cells.start));
+            |(cells, most): (&Range<i64>, &i64)| (2..=MAX_CELLS * most).contains(&(cells.end - cells.start));
         let is_dense = lines.iter().zip(&most).all(is_dense);
         let lines = lines.into_iter().map(|cells| LineCells::new(cells, scalar, target)).collect();
         is_dense.then_some(CellLayout { places, lines })
@@ -170,19 +173,8 @@ impl CellLayout {
 
 /// Permutations for a vector that takes these elements of others; none if one of its registers takes elements from too many.
 pub(super) fn permutations(order: &[u16], scalar: Scalar, target: &TargetInfo) -> Option<u32> {
-    let in_register = (target.vector_bits / 8 / scalar.bytes()).max(1) as usize;
-    let mut permutes = 0;
-    for elements in order.chunks(in_register) {
-        let mut sources: SmallVec<[usize; 4]> =
-            elements.iter().map(|&element| usize::from(element) / in_register).collect();
-        sources.sort_unstable();
-        sources.dedup();
-        if sources.len() > MAX_SOURCES {
-            return None;
-        }
-        permutes += permutes_of(sources.len(), scalar, target);
-    }
-    Some(permutes)
+    let of_register = |sources: usize| (sources <= MAX_SOURCES).then(|| permutes_of(sources, scalar, target));
+    permuted_registers(order, scalar, target).map(of_register).sum()
 }
 
 /// Permutations for a register that takes elements from so many others. Without masks and two-register permutations, halves are blended;

@@ -4,19 +4,18 @@
 //! depend on the low bits of the index, its residue; where that is not known, there are distances for each residue. Lanes of several rows may
 //! read cells of one line of memory (`lane_lines`); else each row has a line of its own.
 
-use super::WidenOptions;
 use super::access_plan::AccessPlanner;
 use super::address_polynomial::AddressPolynomial;
 use super::lane_lines::CommonParts;
 use super::row_facts::RowExtents;
-use super::value_reps::{ValueRep, ValueReps};
+use super::value_reps::ValueRep;
 use heddle_analysis::lane_parts::AssumedResidue;
 use heddle_analysis::shape::{Congruence, Geometry, Steps};
-use heddle_analysis::{Divergence, LaneParts, Shape};
+use heddle_analysis::{LaneParts, Shape};
 use heddle_ir::ops::Effect;
 use heddle_ir::types::MAX_DIMENSIONS;
 use heddle_ir::words::{Flag, Flags};
-use heddle_ir::{Block, Function, Inst, Op, Scalar, Value};
+use heddle_ir::{Block, Inst, Op, Scalar, Value};
 
 /// Maximum distance of a cell in bytes, which keeps differences free of overflow.
 const MAX_PLACE: i64 = 1 << 40;
@@ -42,6 +41,8 @@ pub(super) struct CellLoad {
     pub(super) address: Value,
     /// Lines of memory that the lanes read.
     pub(super) lines: Vec<MemoryLine>,
+    /// True if lanes of several rows may be on one line.
+    pub(super) shares_lines: bool,
     /// Index whose residue is not known.
     pub(super) index: Option<ResidueIndex>,
     /// True if some lanes may not load.
@@ -87,115 +88,70 @@ struct LaneDistances {
     distances: Vec<Vec<i128>>,
 }
 
+/// Cells that the lanes of a load read.
+struct LaneCells {
+    lines: Vec<MemoryLine>,
+    index: Option<ResidueIndex>,
+    /// Line of each lane, and the distance from its root in bytes, for each residue.
+    places: Vec<Vec<LanePlace>>,
+    /// Steps of the address, where it has any.
+    steps: Steps<Option<i64>>,
+}
+
 /// Finds loads of cells.
 pub(super) struct CellFinder<'a> {
-    func: &'a Function,
-    facts: &'a Divergence,
-    reps: &'a ValueReps,
-    brush: [u32; MAX_DIMENSIONS],
-    geometry: Geometry,
-    options: &'a WidenOptions,
     planner: AccessPlanner<'a>,
+    geometry: Geometry,
     common: CommonParts,
 }
 
 impl<'a> CellFinder<'a> {
     pub(super) fn new(planner: &AccessPlanner<'a>) -> CellFinder<'a> {
-        let AccessPlanner { func, facts, reps, brush, options, .. } = *planner;
         CellFinder {
-            func,
-            facts,
-            reps,
-            brush,
-            geometry: Geometry::brush(&brush),
-            options,
             planner: *planner,
+            geometry: Geometry::brush(&planner.brush),
             common: CommonParts::default(),
         }
     }
 
     fn lanes(&self) -> u32 {
-        self.brush.iter().product()
+        self.planner.brush.iter().product()
     }
 
-    /// Returns a plain load whose addresses differ by constants, within rows at least, but are not contiguous.
-    pub(super) fn load(&mut self, block: Block, inst: Inst) -> Option<CellLoad> {
-        let data = self.func.inst(inst);
+    /// Returns a plain load whose addresses differ by constants, within rows at least, but are not contiguous. Lanes of several rows are on
+    /// one line only if they may share lines.
+    pub(super) fn load(&mut self, block: Block, inst: Inst, may_share_lines: bool) -> Option<CellLoad> {
+        let data = self.planner.func.inst(inst);
         if data.op != Op::Load || data.flags.has(Flag::Volatile) {
             return None;
         }
         data.access().filter(|access| access.atomic.is_none())?;
-        let (address, result) = (data.args[0], self.func.result(inst)?);
-        let scalar = self.func.value_type(result).scalar();
+        let (address, result) = (data.args[0], self.planner.func.result(inst)?);
+        let scalar = self.planner.func.value_type(result).scalar();
         let is_plain = scalar != Scalar::I1
             && scalar.bytes().is_power_of_two()
-            && self.reps.of(result) == ValueRep::Vector;
-        if !is_plain || self.reps.is_rebased(address) {
+            && self.planner.reps.of(result) == ValueRep::Vector;
+        if !is_plain || self.planner.reps.is_rebased(address) {
             return None;
         }
-        let is_masked = self.func.predicate(block).is_some() && !data.is_total();
-        let whole = AddressPolynomial::new(self.func, address);
+        let is_masked = self.planner.func.predicate(block).is_some() && !data.is_total();
         let size = i64::from(scalar.bytes());
+        let whole = AddressPolynomial::new(self.planner.func, address);
+        let on_lines = if may_share_lines { self.cells_on_lines(address, &whole, size) } else { None };
+        let shares_lines = on_lines.is_some();
+        let cells = on_lines.or_else(|| self.cells_of_rows(address, whole, is_masked, size))?;
+        let LaneCells { lines, index, places, steps } = cells;
+        let separate = RowExtents::of(self.planner.brush).separate_load_cost(
+            steps,
+            scalar,
+            &self.planner.options.target,
+        );
         let flags = data.flags;
-        if let Some((lines, places)) = self.lines(address, &whole)
-            && places.iter().all(|lane| (lane.place - places[0].place) % size == 0)
-        {
-            let steps = [None; MAX_DIMENSIONS];
-            let separate = RowExtents::of(self.brush).separate_load_cost(steps, scalar, &self.options.target);
-            let (index, places) = (None, vec![places]);
-            return Some(CellLoad {
-                inst,
-                address,
-                lines,
-                index,
-                is_masked,
-                places,
-                scalar,
-                flags,
-                separate,
-            });
-        }
-        let (root, constant) = whole.without_constant();
-        let (address_lanes, steps) = match self.reps.of(address) {
-            // Rows of one dimension are for other groups.
-            ValueRep::Scalar(_) if is_masked || self.brush[1..].iter().all(|&extent| extent == 1) => {
-                return None;
-            }
-            ValueRep::Scalar(steps) => {
-                let distances = vec![self.reps.offsets(steps)];
-                (LaneDistances { root, rows: 1, index: None, distances }, steps.map(Some))
-            }
-            ValueRep::Vector => {
-                let found = self.irregular_distances(&root, address)?;
-                let steps = self.steps_of(address, &found.distances[0]);
-                (found, steps)
-            }
-        };
-        let LaneDistances { root, rows, index, distances } = address_lanes;
-        let separate = RowExtents::of(self.brush).separate_load_cost(steps, scalar, &self.options.target);
-        let place = |distance: &i128| {
-            let place = i64::try_from(*distance).ok()?.checked_add(constant)?;
-            (place.abs() < MAX_PLACE).then_some(place)
-        };
-        let places: Vec<Vec<i64>> = distances
-            .iter()
-            .map(|distances| distances.iter().map(place).collect::<Option<Vec<i64>>>())
-            .collect::<Option<_>>()?;
-        let are_cells = places.iter().all(|places| are_cells(places, size));
-        let row_of = |row: u32| MemoryLine { root: root.clone(), row: (rows > 1).then_some(row) };
-        let lines: Vec<MemoryLine> = (0..rows).map(row_of).collect();
-        let in_lines = |places: Vec<i64>| {
-            let rows = 0..lines.len();
-            rows.flat_map(|line| {
-                places.iter().map(move |&place| LanePlace { line, place }).collect::<Vec<_>>()
-            })
-            .collect()
-        };
-        let places = places.into_iter().map(in_lines).collect();
-        are_cells.then_some(CellLoad {
+        Some(CellLoad {
             inst,
             address,
             lines,
+            shares_lines,
             index,
             is_masked,
             places,
@@ -205,15 +161,11 @@ impl<'a> CellFinder<'a> {
         })
     }
 
-    /// Lines of the lanes of several rows, and the place of each lane in bytes; none if no index is divided, or there are more lines than rows.
-    fn lines(
-        &mut self,
-        address: Value,
-        whole: &AddressPolynomial,
-    ) -> Option<(Vec<MemoryLine>, Vec<LanePlace>)> {
-        let [row, others @ ..] = self.brush;
+    /// Cells of lanes of several rows on one line; none if no index is divided, or there are more lines than rows.
+    fn cells_on_lines(&mut self, address: Value, whole: &AddressPolynomial, size: i64) -> Option<LaneCells> {
+        let [row, others @ ..] = self.planner.brush;
         let rows = others.iter().product::<u32>();
-        if row < 2 || rows < 2 || self.reps.of(address) != ValueRep::Vector {
+        if row < 2 || rows < 2 || self.planner.reps.of(address) != ValueRep::Vector {
             return None;
         }
         let mut lines: Vec<MemoryLine> = Vec::new();
@@ -230,15 +182,57 @@ impl<'a> CellFinder<'a> {
             }
             places.push(LanePlace { line: known, place });
         }
-        Some((lines, places))
+        let is_whole = places.iter().all(|lane| (lane.place - places[0].place) % size == 0);
+        let steps = [None; MAX_DIMENSIONS];
+        is_whole.then_some(LaneCells { lines, index: None, places: vec![places], steps })
+    }
+
+    /// Cells of rows whose lanes are apart by the same constants. If that is not so of all lanes, each row has a line of its own.
+    fn cells_of_rows(
+        &self,
+        address: Value,
+        whole: AddressPolynomial,
+        is_masked: bool,
+        size: i64,
+    ) -> Option<LaneCells> {
+        let (root, constant) = whole.without_constant();
+        let (address_lanes, steps) = match self.planner.reps.of(address) {
+            // Rows of one dimension are for other groups.
+            ValueRep::Scalar(_) if is_masked || self.planner.brush[1..].iter().all(|&extent| extent == 1) => {
+                return None;
+            }
+            ValueRep::Scalar(steps) => {
+                let distances = vec![self.planner.reps.offsets(steps)];
+                (LaneDistances { root, rows: 1, index: None, distances }, steps.map(Some))
+            }
+            ValueRep::Vector => {
+                let found = self.irregular_distances(&root, address)?;
+                let steps = self.steps_of(address, &found.distances[0]);
+                (found, steps)
+            }
+        };
+        let LaneDistances { root, rows, index, distances } = address_lanes;
+        let place = |distance: &i128| {
+            let place = i64::try_from(*distance).ok()?.checked_add(constant)?;
+            (place.abs() < MAX_PLACE).then_some(place)
+        };
+        let in_lines = |distances: &Vec<i128>| {
+            let places: Vec<i64> = distances.iter().map(place).collect::<Option<_>>()?;
+            let of_row = |line: usize| places.iter().map(move |&place| LanePlace { line, place });
+            let all = (0..rows as usize).flat_map(of_row).collect::<Vec<_>>();
+            are_cells(&places, size).then_some(all)
+        };
+        let places = distances.iter().map(in_lines).collect::<Option<_>>()?;
+        let row_of = |row: u32| MemoryLine { root: root.clone(), row: (rows > 1).then_some(row) };
+        Some(LaneCells { lines: (0..rows).map(row_of).collect(), index, places, steps })
     }
 
     /// Steps of an address whose lanes have these distances. Without strides, only rows that are lines have a step.
     fn steps_of(&self, address: Value, distances: &[i128]) -> Steps<Option<i64>> {
-        if let Some(strides) = self.facts.shape(address).strides() {
+        if let Some(strides) = self.planner.facts.shape(address).strides() {
             return strides.all().map(Some);
         }
-        let row = self.brush[0].max(2) as usize;
+        let row = self.planner.brush[0].max(2) as usize;
         let step = distances.get(1).map_or(0, |second| second - distances[0]);
         let is_line = |lanes: &[i128]| lanes.windows(2).all(|pair| pair[1] - pair[0] == step);
         let are_lines = distances.chunks(row).all(is_line);
@@ -251,7 +245,7 @@ impl<'a> CellFinder<'a> {
             return Some(LaneDistances { root, rows, index: None, distances: vec![distances] });
         }
         let index = self.residue_index(address, MAX_DEPTH)?;
-        let known = self.facts.shape(index.value).base();
+        let known = self.planner.facts.shape(index.value).base();
         let mut all = Vec::new();
         let mut common: Option<(AddressPolynomial, u32)> = None;
         for residue in 0..1i128 << index.bits {
@@ -270,8 +264,8 @@ impl<'a> CellFinder<'a> {
 
     /// Index that an address divides or masks, of which too few low bits are known. Lanes step from its scalar.
     fn residue_index(&self, value: Value, depth: usize) -> Option<ResidueIndex> {
-        let data = self.func.inst(self.func.def_inst(value)?);
-        let number = |at: usize| self.func.signed_constant(*data.args.get(at)?);
+        let data = self.planner.func.inst(self.planner.func.def_inst(value)?);
+        let number = |at: usize| self.planner.func.signed_constant(*data.args.get(at)?);
         let bits = match (data.op, number(1)) {
             (Op::Lshr | Op::Ashr, Some(shift)) => u32::try_from(shift).ok(),
             (Op::And | Op::Xor | Op::Or, Some(mask)) if mask >= 0 => Some(128 - mask.leading_zeros()),
@@ -290,16 +284,16 @@ impl<'a> CellFinder<'a> {
         let depth = depth.checked_sub(1)?;
         let looks_through = data.op.info().effect == Effect::Pure && data.op != Op::Phi;
         let args = data.args.iter().filter(|_| looks_through);
-        args.filter(|&&arg| self.facts.shape(arg).is_varying())
+        args.filter(|&&arg| self.planner.facts.shape(arg).is_varying())
             .find_map(|&arg| self.residue_index(arg, depth))
     }
 
     /// Number with constant steps that another one is computed from by sums and extensions.
     fn strided_source(&self, value: Value, depth: usize) -> Option<Value> {
-        match self.facts.shape(value) {
+        match self.planner.facts.shape(value) {
             Shape::Strided { strides, .. } => (!strides.is_zero()).then_some(value),
             _ => {
-                let data = self.func.inst(self.func.def_inst(value)?);
+                let data = self.planner.func.inst(self.planner.func.def_inst(value)?);
                 let looks_through =
                     matches!(data.op, Op::Sext | Op::Zext | Op::Add | Op::Sub | Op::Or | Op::Trunc);
                 let depth = depth.checked_sub(1).filter(|_| looks_through)?;
@@ -310,15 +304,16 @@ impl<'a> CellFinder<'a> {
 
     /// Index whose low bits decide; it is checked if a division rounds towards zero, or if it is narrower than an address and may wrap around.
     fn index_of_bits(&self, value: Value, bits: u32, divides: bool) -> Option<ResidueIndex> {
-        let (fact, width) = (self.facts.fact(value), self.func.value_type(value).scalar().bits());
+        let (fact, width) =
+            (self.planner.facts.fact(value), self.planner.func.value_type(value).scalar().bits());
         let Shape::Strided { strides, base } = fact.shape else { return None };
-        if !matches!(self.reps.of(value), ValueRep::Scalar(_)) {
+        if !matches!(self.planner.reps.of(value), ValueRep::Scalar(_)) {
             return None;
         }
         let is_straight = width == 64 || fact.no_wrap.signed && fact.no_wrap.unsigned;
         let limit = if divides || !is_straight {
             let mut reach = 0u64;
-            for (step, extent) in strides.all().into_iter().zip(self.brush) {
+            for (step, extent) in strides.all().into_iter().zip(self.planner.brush) {
                 let far = u64::try_from(step).ok()?.checked_mul(u64::from(extent) - 1)?;
                 reach = reach.checked_add(far)?;
             }
@@ -336,7 +331,7 @@ impl<'a> CellFinder<'a> {
         root: &AddressPolynomial,
         assumed: Option<AssumedResidue>,
     ) -> Option<(AddressPolynomial, u32, Vec<i128>)> {
-        let (lanes, row) = (self.lanes(), self.brush[0]);
+        let (lanes, row) = (self.lanes(), self.planner.brush[0]);
         if row < 2 {
             return None;
         }
@@ -379,12 +374,12 @@ impl<'a> CellFinder<'a> {
     }
 
     fn parts(&self, value: Value, assumed: Option<AssumedResidue>) -> Option<LaneParts> {
-        LaneParts::of(self.func, self.facts, &self.geometry, value, assumed, true)
+        LaneParts::of(self.planner.func, self.planner.facts, &self.geometry, value, assumed, true)
     }
 
     /// True if the lanes of each row of this length have one value.
     fn is_row_uniform(&self, value: Value, row: u32, depth: usize) -> bool {
-        if self.reps.is_uniform(value) || self.facts.shape(value).is_uniform() {
+        if self.planner.reps.is_uniform(value) || self.planner.facts.shape(value).is_uniform() {
             return true;
         }
         if let Some(found) = self.parts(value, None) {
@@ -394,8 +389,8 @@ impl<'a> CellFinder<'a> {
                 .all(|lanes| lanes.iter().all(|&part| part == lanes[0]));
         }
         let may_follow = depth > 0 && row < self.lanes();
-        let Some(inst) = self.func.def_inst(value).filter(|_| may_follow) else { return false };
-        let data = self.func.inst(inst);
+        let Some(inst) = self.planner.func.def_inst(value).filter(|_| may_follow) else { return false };
+        let data = self.planner.func.inst(inst);
         data.op.info().effect == Effect::Pure
             && !matches!(data.op, Op::Phi | Op::Freeze)
             && !data.args.is_empty()
