@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 /// Maximum depth of operations to look into.
 const MAX_DEPTH: u32 = 8;
 /// Maximum shift by which quotients of wrapped indices are farther away than an object is large.
-const MAX_ADDRESS_SHIFT: u32 = 8;
+pub const MAX_ADDRESS_SHIFT: u32 = 8;
 /// Maximum magnitude of a part, which keeps sums and products free of overflow.
 const MAX_PART: i128 = 1 << 80;
 

@@ -107,7 +107,7 @@ impl BusyTimes {
     }
 }
 
-/// Number of permutations of registers: one for each pair of registers that one of the result takes elements from.
+/// Number of permutations of registers: each takes elements from two, and a register of the result may take them from more.
 fn permutations(func: &Function, inst: Inst, target: &TargetInfo) -> u32 {
     let data = func.inst(inst);
     let (Detail::Permute(order), Some(&value)) = (&data.detail, data.args.first()) else { return 1 };

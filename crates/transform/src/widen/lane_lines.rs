@@ -14,6 +14,7 @@
 
 use super::access_plan::AccessPlanner;
 use super::address_polynomial::{AddressPolynomial, Monomial};
+use heddle_analysis::lane_parts::MAX_ADDRESS_SHIFT;
 use heddle_analysis::shape::{Congruence, Geometry};
 use heddle_analysis::{LaneParts, Shape};
 use heddle_ir::entity::Entity;
@@ -22,8 +23,6 @@ use smallvec::SmallVec;
 
 /// Maximum number of operations between an index and a quotient of it.
 const MAX_OPERATIONS: usize = 6;
-/// Maximum number of upper bits that a mask clears of an index: one with such bits is farther away than an object is large.
-const MAX_CLEARED: u32 = 8;
 /// Width of the indices that are divided. The constants of narrower ones may wrap around.
 const INDEX_BITS: u32 = 64;
 
@@ -45,6 +44,14 @@ struct LaneTerm {
     is_divided: bool,
 }
 
+/// Factor of a term.
+enum LaneFactor {
+    /// One scalar for all lanes.
+    Scalar,
+    /// Lanes that differ by constants.
+    Lanes(LaneTerm),
+}
+
 /// Common parts of the indices of a function. Each is a value of its own in polynomials.
 #[derive(Debug, Default)]
 pub(super) struct CommonParts {
@@ -64,10 +71,10 @@ impl CommonParts {
             let mut rest = Monomial::new();
             let mut term: Option<LaneTerm> = None;
             for value in values {
-                match self.lane_term(planner, value)? {
-                    None => rest.push(value.index() as u32),
-                    Some(found) if term.is_none() => term = Some(found),
-                    Some(_) => return None,
+                match self.lane_factor(planner, value)? {
+                    LaneFactor::Scalar => rest.push(value.index() as u32),
+                    LaneFactor::Lanes(found) if term.is_none() => term = Some(found),
+                    LaneFactor::Lanes(_) => return None,
                 }
             }
             let Some(LaneTerm { common, parts, is_divided: divides }) = term else {
@@ -89,19 +96,18 @@ impl CommonParts {
         is_divided.then_some(lanes)
     }
 
-    /// Returns the lanes of a factor; `Some(None)` if it is one scalar for all lanes, and `None` if they do not differ by constants.
-    #[expect(clippy::option_option, reason = "three outcomes")]
-    fn lane_term(&mut self, planner: &AccessPlanner<'_>, value: Value) -> Option<Option<LaneTerm>> {
+    /// Returns the lanes of a factor; none if they do not differ by constants.
+    fn lane_factor(&mut self, planner: &AccessPlanner<'_>, value: Value) -> Option<LaneFactor> {
         if let Some(term) = self.divided_index(planner, value) {
-            return Some(Some(term));
+            return Some(LaneFactor::Lanes(term));
         }
         if planner.reps.is_uniform(value) || planner.facts.shape(value).is_uniform() {
-            return Some(None);
+            return Some(LaneFactor::Scalar);
         }
         let geometry = Geometry::brush(&planner.brush);
         let found = LaneParts::of(planner.func, planner.facts, &geometry, value, None, true)?;
         let common = (!found.is_known()).then_some(value.index() as u32);
-        Some(Some(LaneTerm { common, parts: found.parts().to_vec(), is_divided: false }))
+        Some(LaneFactor::Lanes(LaneTerm { common, parts: found.parts().to_vec(), is_divided: false }))
     }
 
     /// Lanes of a value that is computed from an index by shifts and operations on its known low bits.
@@ -116,8 +122,15 @@ impl CommonParts {
         let mut parts = planner.reps.offsets(strides.all());
         parts.iter_mut().for_each(|part| *part += first);
         let mut bits = base.bits();
+        // An index that loses bits by so few places is farther away than an object is large.
+        let is_shift = |op: Op| matches!(op, Op::Lshr | Op::Ashr | Op::Shl);
+        let shifts = operations.iter().filter(|(op, _)| is_shift(*op));
+        let all_places = shifts.fold(0i128, |sum, &(_, number)| sum.saturating_add(number.max(0)));
+        if all_places > MAX_ADDRESS_SHIFT.into() {
+            return None;
+        }
         for &(op, number) in operations.iter().rev() {
-            let amount = u32::try_from(number).ok().filter(|&amount| amount < 32);
+            let amount = u32::try_from(number).ok();
             let is_low = (0..1 << bits.min(100)).contains(&number);
             match op {
                 Op::Lshr | Op::Ashr => {
@@ -184,7 +197,7 @@ fn strided_source(
 /// Mask of low bits alone, where a mask also clears upper bits that indices do not have.
 fn with_upper_bits(mask: i128) -> i128 {
     let cleared = (mask as u64).leading_zeros();
-    match (1..=MAX_CLEARED).contains(&cleared) {
+    match (1..=MAX_ADDRESS_SHIFT).contains(&cleared) {
         true => i128::from((mask as u64 | !(u64::MAX >> cleared)) as i64),
         false => mask,
     }
