@@ -263,6 +263,11 @@ mod tests {
             "seidel-25",
             "sparse jacobi-5",
             "star of 9",
+            "jacobi-5 in tiles",
+            "jacobi-9 in tiles",
+            "seidel-9 in tiles",
+            "seidel-25 in tiles",
+            "sparse jacobi-5 in tiles",
             "matrix transpose"
         ]));
         assert!(FILES.iter().all(|file| file.families().count() > 3));
