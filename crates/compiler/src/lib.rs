@@ -21,7 +21,7 @@ pub mod report;
 pub mod vector_abi;
 
 pub use divergence_statistics::DivergenceStatistics;
-pub use loop_nest::{NestBrush, NestRequest, NestTrips, VectorNest};
+pub use loop_nest::{NestBrush, NestExtents, NestRequest, NestTrips, VectorNest};
 pub use marked_loop::{LoopCode, LoopLanes, LoopRequest, VectorLoop, slice_length};
 pub use options::{
     BrushCount, BrushExtents, IfConversion, PassPolicy, RootPrecision, StorePolicy, VectorizeOptions,

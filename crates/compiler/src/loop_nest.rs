@@ -1,7 +1,7 @@
 //! Vectorization of loop nests over brushes of two dimensions: tensors.
 //!
-//! After: S. Moll, *The Region Vectorizer*, chapter 11. Differs in: rows of the nest that fill no brush run by code of one row, so that a
-//! brush has no masks along the outer level.
+//! After: S. Moll, *The Region Vectorizer*, chapter 11. Differs in: rows of the nest that fill no brush run by code of one level, so that a
+//! brush has no masks along the outer level; the model chooses the projection, by code of the smallest brush.
 
 use crate::context::PassContext;
 use crate::marked_loop::begun_at_multiples;
@@ -14,15 +14,24 @@ use heddle_ir::module::DeclaredShape;
 use heddle_ir::types::{MAX_DEFAULT_LANES, MAX_LANES};
 use heddle_ir::{Code, Diagnostic, Module};
 use heddle_transform::widen::wide_name;
-use heddle_transform::{NestLevels, fetch_rows_ahead, innermost_time};
+use heddle_transform::{LoopPromises, NestLevels, NestProjection, fetch_rows_ahead, innermost_time};
 
-/// Brush of a nest: iterations of the outer level times those of the inner one.
+/// Extents of a nest's brush: iterations of the outer level times those of the inner one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NestBrush {
+pub struct NestExtents {
     /// Rows: iterations of the outer level.
     pub height: u32,
     /// Iterations of the inner level.
     pub width: u32,
+}
+
+/// Brush of a nest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NestBrush {
+    /// Iterations that run together.
+    pub extents: NestExtents,
+    /// Order of these iterations as lanes.
+    pub projection: NestProjection,
 }
 
 /// Request to vectorize a nest of two loops.
@@ -30,8 +39,10 @@ pub struct NestBrush {
 pub struct NestRequest {
     /// Function that holds the nest and nothing else. Iterations of both levels are independent.
     pub func: String,
-    /// Brush; none lets the cost model choose.
-    pub brush: Option<NestBrush>,
+    /// Extents of the brush; none lets the cost model choose.
+    pub extents: Option<NestExtents>,
+    /// Projection of the brush; none lets the cost model choose.
+    pub projection: Option<NestProjection>,
     /// Trip counts, for the cost model.
     pub trips: NestTrips,
     /// Number of the parameter with the outer level's first iteration. Code of whole brushes begins at a multiple of the brush's height.
@@ -48,14 +59,9 @@ pub struct NestTrips {
 }
 
 impl NestTrips {
-    /// Widest row of a brush that a row of the nest may fill at least half of.
-    fn widest(self) -> u32 {
-        self.inner.map_or(u32::MAX, |trips| trips.checked_next_power_of_two().unwrap_or(u32::MAX).max(2))
-    }
-
-    /// Lanes that run for each iteration of the inner level.
-    fn lanes_for_iteration(self, width: u32) -> f64 {
-        self.inner.map_or(1.0, |trips| f64::from(trips.next_multiple_of(width)) / f64::from(trips))
+    /// Trip counts of the levels along dimension 0 and along dimension 1.
+    fn in_order(self, projection: NestProjection) -> [Option<u32>; 2] {
+        projection.in_order(self.inner, self.outer)
     }
 
     /// True if a row ends before lines that are fetched ahead of it could be written.
@@ -69,12 +75,22 @@ impl NestTrips {
     }
 }
 
+/// Most lanes of which a level fills at least half.
+fn most_lanes(trips: Option<u32>) -> u32 {
+    trips.map_or(u32::MAX, |trips| trips.checked_next_power_of_two().unwrap_or(u32::MAX).max(2))
+}
+
+/// Lanes that run for each iteration of a level.
+fn lanes_for_iteration(trips: Option<u32>, lanes: u32) -> f64 {
+    trips.map_or(1.0, |trips| f64::from(trips.next_multiple_of(lanes)) / f64::from(trips))
+}
+
 /// Vector code of a nest.
 #[derive(Debug)]
 pub struct VectorNest {
     /// Code of whole brushes: the outer level's trip count must be a multiple of the brush's height.
     pub tensor: LoopCode,
-    /// Code of single rows, for the others.
+    /// Code for any number of rows, for the others: one level runs in lanes.
     pub rows: LoopCode,
     /// Brush of the tensor.
     pub brush: NestBrush,
@@ -83,9 +99,15 @@ pub struct VectorNest {
 }
 
 impl NestBrush {
-    /// Extents of the brush's dimensions: the inner level's first.
-    fn extents(self) -> [u32; 2] {
-        [self.width, self.height]
+    /// Returns the brush whose lanes along dimension 0 and along dimension 1 are so many.
+    fn of_lanes(lanes: [u32; 2], projection: NestProjection) -> NestBrush {
+        let [width, height] = projection.in_order(lanes[0], lanes[1]);
+        NestBrush { extents: NestExtents { height, width }, projection }
+    }
+
+    /// Lanes along each dimension.
+    fn lanes(self) -> [u32; 2] {
+        self.projection.in_order(self.extents.width, self.extents.height)
     }
 }
 
@@ -111,14 +133,17 @@ const LANES_OF_DOUBLE_COST: f64 = 4096.0;
 /// Share of the time of a smaller brush that a larger one must not exceed.
 const LEAST_GAIN_OF_LARGER: f64 = 0.95;
 
+/// Share of the time of the usual projection that the other one must not exceed.
+const LEAST_GAIN_OF_PROJECTION: f64 = 0.8;
+
 /// Returns the time of an iteration for a lane with the loop's own, and with what wider brushes lose to remainders.
 fn with_overhead(time: f64, lanes: u32) -> f64 {
     let lanes = f64::from(lanes);
     (time + LOOP_OVERHEAD / lanes) * (1.0 + lanes / LANES_OF_DOUBLE_COST)
 }
 
-fn check_brush(brush: NestBrush) -> Result<(), Diagnostic> {
-    let NestBrush { height, width } = brush;
+fn check_extents(extents: NestExtents) -> Result<(), Diagnostic> {
+    let NestExtents { height, width } = extents;
     let is_brush = height > 1 && width > 1 && height.saturating_mul(width) <= MAX_LANES;
     if is_brush && height.is_power_of_two() && width.is_power_of_two() {
         return Ok(());
@@ -127,6 +152,27 @@ fn check_brush(brush: NestBrush) -> Result<(), Diagnostic> {
     let help =
         format!("both extents are powers of two from 2 on, and at most {MAX_LANES} lanes run together");
     Err(error(Code::MarkedLoop, &reason).help(help))
+}
+
+/// Code of a brush, and remarks on it.
+type WidenedBrush = (Module, Vec<Diagnostic>);
+
+/// Nest with its levels in lanes, not widened yet.
+struct SpreadNest {
+    projection: NestProjection,
+    /// Both levels in lanes.
+    tensor: Module,
+    /// The level along dimension 0 in lanes.
+    single: Module,
+}
+
+/// Choice of a nest's brush.
+struct NestChoice<'a> {
+    session: &'a Session,
+    request: &'a NestRequest,
+    nest: &'a SpreadNest,
+    /// Lanes that fill a register.
+    register: u32,
 }
 
 impl Session {
@@ -142,98 +188,96 @@ impl Session {
             let reason = "lanes of the nest observe each other, so one level runs in lanes";
             return Err(error(Code::MarkedLoop, &reason).into());
         }
-        let rows = self.spread_nest(&callees, &alone, NestLevels::Inner)?;
-        let tensor = self.spread_nest(&callees, &alone, NestLevels::BothInWholeBrushes)?;
-        let (brush, mut wide_tensor, remarks) = match request.brush {
-            Some(brush) => {
-                check_brush(brush)?;
-                let tensor = begun_at_multiples(&tensor, name, request.first, brush.height);
-                let (wide, remarks) = self.widen_loop(&tensor, name, &brush.extents())?;
-                (brush, wide, remarks)
+        if let Some(extents) = request.extents {
+            check_extents(extents)?;
+        }
+        let spread = |projection| self.spread_both(&callees, &alone, projection);
+        let nest = match request.projection {
+            Some(projection) => spread(projection)?,
+            None => {
+                let usual = spread(NestProjection::InnerFirst)?;
+                // A level that does not become lanes by itself leaves the usual projection.
+                match spread(NestProjection::OuterFirst) {
+                    Ok(other) => self.choose_projection(request, usual, other)?,
+                    Err(_) => usual,
+                }
             }
-            None => self.choose_brush(&rows, &tensor, request)?,
         };
-        let (wide_rows, _) = self.widen_loop(&rows, name, &[brush.width])?;
-        if self.cpu.is_x86() && !request.trips.is_short_row(brush.width) {
+        let choice = NestChoice::new(self, request, &nest);
+        let (brush, (mut wide_tensor, remarks)) = match request.extents {
+            Some(extents) => {
+                let brush = NestBrush { extents, projection: nest.projection };
+                (brush, choice.widen(brush)?)
+            }
+            None => choice.choose()?,
+        };
+        let [along, _] = brush.lanes();
+        let (wide_rows, _) = self.widen_loop(&nest.single, name, &[along])?;
+        let writes_rows = brush.projection == NestProjection::InnerFirst;
+        if self.cpu.is_x86() && writes_rows && !request.trips.is_short_row(along) {
             fetch_rows_ahead(&mut wide_tensor);
         }
         Ok(VectorNest {
-            tensor: self.loop_code(source, &wide_tensor, wide_name(name, &brush.extents()))?,
-            rows: self.loop_code(source, &wide_rows, wide_name(name, &[brush.width]))?,
+            tensor: self.loop_code(source, &wide_tensor, wide_name(name, &brush.lanes()))?,
+            rows: self.loop_code(source, &wide_rows, wide_name(name, &[along]))?,
             brush,
             remarks: merge_access_remarks(&remarks),
         })
     }
 
-    /// Returns the brush whose code the cost model estimates to be fastest, with that code and the remarks on it. Refused if code of
-    /// single rows is about as fast.
-    fn choose_brush(
+    /// Returns the nest whose small brushes are estimated to be faster: the usual one, unless the other one is clearly so.
+    fn choose_projection(
         &self,
-        rows: &Module,
-        tensor: &Module,
         request: &NestRequest,
-    ) -> Result<(NestBrush, Module, Vec<Diagnostic>), DiagnosticError> {
-        let NestRequest { func: name, trips, .. } = request;
-        let target = &self.options.target;
-        let register = rows.function(name).map_or(2, |func| lanes_in_register(func, self.cpu.vector_bits()));
-        let time = |wide: &Module, brush: &[u32]| {
-            let lanes = brush.iter().product();
-            let innermost = innermost_time(wide, &wide_name(name, brush), lanes, target);
-            let time = innermost.map_or(f64::INFINITY, |time| with_overhead(time, lanes));
-            time * trips.lanes_for_iteration(brush[0])
+        usual: SpreadNest,
+        other: SpreadNest,
+    ) -> Result<SpreadNest, DiagnosticError> {
+        let time = |nest: &SpreadNest| -> Result<f64, DiagnosticError> {
+            let choice = NestChoice::new(self, request, nest);
+            let brush = match request.extents {
+                Some(extents) => NestBrush { extents, projection: nest.projection },
+                None => NestBrush::of_lanes([choice.register, HEIGHTS[0]], nest.projection),
+            };
+            let (wide, _) = choice.widen(brush)?;
+            Ok(choice.time(&wide, &brush.lanes()))
         };
-        let widths = |registers: &[u32]| {
-            let mut widths: Vec<u32> = registers.iter().map(|registers| registers * register).collect();
-            widths.push(trips.widest().min(register * registers.iter().max().unwrap_or(&1)));
-            widths.retain(|&width| width <= trips.widest() && width <= MAX_DEFAULT_LANES);
-            widths.sort_unstable();
-            widths.dedup();
-            widths
-        };
-        let mut times_of_rows = Vec::new();
-        for width in widths(&REGISTERS_OF_ROW) {
-            let (wide, _) = self.widen_loop(rows, name, &[width])?;
-            times_of_rows.push((width, time(&wide, &[width])));
-        }
-        let least_of_rows = times_of_rows.iter().map(|&(_, time)| time).fold(f64::INFINITY, f64::min);
-        let mut best: Option<(f64, NestBrush, Module, Vec<Diagnostic>)> = None;
-        let brushes = HEIGHTS
-            .into_iter()
-            .flat_map(|height| widths(&REGISTERS_OF_BRUSH).into_iter().map(move |width| (height, width)));
-        for (height, width) in brushes {
-            let brush = NestBrush { height, width };
-            let is_too_large = (height * width).div_ceil(register) > target.registers / 2;
-            if is_too_large || check_brush(brush).is_err() || trips.outer.is_some_and(|trips| trips < height)
-            {
-                continue;
-            }
-            let tensor = begun_at_multiples(tensor, name, request.first, height);
-            let (wide, remarks) = self.widen_loop(&tensor, name, &brush.extents())?;
-            let of_row = times_of_rows.iter().find(|row| row.0 == width).map_or(least_of_rows, |row| row.1);
-            let leftover = trips.leftover(height);
-            let time = (1.0 - leftover) * time(&wide, &brush.extents()) + leftover * of_row;
-            if best.as_ref().is_none_or(|(least, ..)| time < LEAST_GAIN_OF_LARGER * *least) {
-                best = Some((time, brush, wide, remarks));
-            }
-        }
-        match best {
-            Some((time, brush, wide, remarks)) if time < LEAST_GAIN * least_of_rows => {
-                Ok((brush, wide, remarks))
-            }
-            _ => Err(error(Code::MarkedLoop, &"several rows at a time are not faster than one").into()),
-        }
+        let is_faster = time(&other)? < LEAST_GAIN_OF_PROJECTION * time(&usual)?;
+        Ok(if is_faster { other } else { usual })
     }
 
-    /// Returns the module with the nest's levels spread over lanes.
+    /// Spreads both levels of the nest over lanes, and the level along dimension 0 alone.
+    fn spread_both(
+        &self,
+        callees: &Module,
+        alone: &Module,
+        projection: NestProjection,
+    ) -> Result<SpreadNest, DiagnosticError> {
+        let nest = Some(NestLevels::BothInWholeBrushes);
+        let both = SpreadOptions { nest, projection, ..SpreadOptions::default() };
+        let single = match projection {
+            NestProjection::InnerFirst => {
+                SpreadOptions { nest: Some(NestLevels::Inner), ..SpreadOptions::default() }
+            }
+            NestProjection::OuterFirst => {
+                SpreadOptions { promises: LoopPromises { is_parallel: true }, ..SpreadOptions::default() }
+            }
+        };
+        Ok(SpreadNest {
+            projection,
+            tensor: self.spread_nest(callees, alone, both)?,
+            single: self.spread_nest(callees, alone, single)?,
+        })
+    }
+
+    /// Returns the module with levels of the nest spread over lanes.
     fn spread_nest(
         &self,
         callees: &Module,
         alone: &Module,
-        levels: NestLevels,
+        spread: SpreadOptions,
     ) -> Result<Module, DiagnosticError> {
         let mut alone = alone.clone();
         let mut context = PassContext::verifying(self.verify);
-        let spread = SpreadOptions { nest: Some(levels), ..SpreadOptions::default() };
         let passes = [Pass::Simplify, Pass::Canonicalize, Pass::Spread(spread), Pass::Simplify];
         run(&mut alone, &passes, &mut context)?;
         let mut module = callees.clone();
@@ -244,5 +288,80 @@ impl Session {
             module.functions.push(func);
         }
         Ok(module)
+    }
+}
+
+impl<'a> NestChoice<'a> {
+    fn new(session: &'a Session, request: &'a NestRequest, nest: &'a SpreadNest) -> NestChoice<'a> {
+        let func = nest.single.function(&request.func);
+        let register = func.map_or(2, |func| lanes_in_register(func, session.cpu.vector_bits()));
+        NestChoice { session, request, nest, register }
+    }
+
+    fn widen(&self, brush: NestBrush) -> Result<WidenedBrush, DiagnosticError> {
+        let NestRequest { func, first, .. } = self.request;
+        let tensor = begun_at_multiples(&self.nest.tensor, func, *first, brush.extents.height);
+        Ok(self.session.widen_loop(&tensor, func, &brush.lanes())?)
+    }
+
+    /// Estimates the time of an iteration for a lane of code for such lanes.
+    fn time(&self, wide: &Module, lanes: &[u32]) -> f64 {
+        let name = wide_name(&self.request.func, lanes);
+        let lanes = lanes.iter().product();
+        let time = innermost_time(wide, &name, lanes, &self.session.options.target);
+        time.map_or(f64::INFINITY, |time| with_overhead(time, lanes))
+    }
+
+    /// Numbers of lanes along dimension 0 to choose among.
+    fn lanes_along(&self, registers: &[u32]) -> Vec<u32> {
+        let [trips, _] = self.request.trips.in_order(self.nest.projection);
+        let most = most_lanes(trips);
+        let mut lanes: Vec<u32> = registers.iter().map(|registers| registers * self.register).collect();
+        lanes.push(most.min(self.register * registers.iter().max().unwrap_or(&1)));
+        lanes.retain(|&lanes| lanes <= most && lanes <= MAX_DEFAULT_LANES);
+        lanes.sort_unstable();
+        lanes.dedup();
+        lanes
+    }
+
+    /// Returns the brush whose code the cost model estimates to be fastest, with that code and the remarks on it. Refused if code of
+    /// one level in lanes is about as fast.
+    fn choose(&self) -> Result<(NestBrush, WidenedBrush), DiagnosticError> {
+        let NestRequest { func: name, trips, .. } = self.request;
+        let [trips_along, _] = trips.in_order(self.nest.projection);
+        let mut times_of_single = Vec::new();
+        for lanes in self.lanes_along(&REGISTERS_OF_ROW) {
+            let (wide, _) = self.session.widen_loop(&self.nest.single, name, &[lanes])?;
+            let time = self.time(&wide, &[lanes]) * lanes_for_iteration(trips_along, lanes);
+            times_of_single.push((lanes, time));
+        }
+        let least_of_single = times_of_single.iter().map(|&(_, time)| time).fold(f64::INFINITY, f64::min);
+        let mut best: Option<(f64, NestBrush, WidenedBrush)> = None;
+        let across_and_along = HEIGHTS.into_iter().flat_map(|across| {
+            self.lanes_along(&REGISTERS_OF_BRUSH).into_iter().map(move |along| (across, along))
+        });
+        for (across, along) in across_and_along {
+            let brush = NestBrush::of_lanes([along, across], self.nest.projection);
+            let NestExtents { height, width } = brush.extents;
+            let is_too_large =
+                (height * width).div_ceil(self.register) > self.session.options.target.registers / 2;
+            let is_too_high = trips.outer.is_some_and(|trips| trips < height);
+            if is_too_large || is_too_high || check_extents(brush.extents).is_err() {
+                continue;
+            }
+            let wide = self.widen(brush)?;
+            let of_single = times_of_single.iter().find(|(lanes, _)| *lanes == along);
+            let of_single = of_single.map_or(least_of_single, |&(_, time)| time);
+            let of_brush = self.time(&wide.0, &brush.lanes()) * lanes_for_iteration(trips.inner, width);
+            let leftover = trips.leftover(height);
+            let time = (1.0 - leftover) * of_brush + leftover * of_single;
+            if best.as_ref().is_none_or(|(least, ..)| time < LEAST_GAIN_OF_LARGER * *least) {
+                best = Some((time, brush, wide));
+            }
+        }
+        match best {
+            Some((time, brush, wide)) if time < LEAST_GAIN * least_of_single => Ok((brush, wide)),
+            _ => Err(error(Code::MarkedLoop, &"several rows at a time are not faster than one").into()),
+        }
     }
 }

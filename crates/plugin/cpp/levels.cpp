@@ -175,7 +175,7 @@ Choice choose(Loop &loop, Costs &costs, ScalarEvolution &evolution, bool is_oute
     inner.cost += trips * of_child.cost;
     inner.levels.append(of_child.levels);
   }
-  bool is_possible = is_outermost || (is_marked(loop) && is_parallel(loop) && loop.getLoopPreheader() && carries_counters_only(loop, evolution));
+  bool is_possible = is_outermost || (is_marked(loop) && is_parallel(loop) && loop.getLoopPredecessor() && carries_counters_only(loop, evolution));
   if (!is_possible)
     return inner;
   double own = trips * costs.in_lanes(loop);
@@ -195,7 +195,7 @@ bool is_marked(const Loop &loop) {
 static bool may_be_tensor(const Loop &outer, const Loop &inner, ScalarEvolution &evolution) {
   auto is_level = [&](const Loop &loop) { return is_marked(loop) && is_parallel(loop) && carries_counters_only(loop, evolution); };
   return outer.getSubLoops().size() == 1 && outer.getSubLoops().front() == &inner && is_level(outer) && is_level(inner) &&
-         inner.getLoopPreheader() && !observes_lanes(outer);
+         inner.getLoopPredecessor() && !observes_lanes(outer);
 }
 
 std::pair<Loop *, Loop *> tensor_levels(Loop &level, ScalarEvolution &evolution) {

@@ -230,7 +230,7 @@ pub unsafe extern "C" fn heddle_nest_height(all: *mut c_void, index: usize) -> u
     // SAFETY: the caller's promise.
     let all = unsafe { batch(all) };
     match all.loops.get(index) {
-        Some(Ok((VectorizedLoop::Nest(made), _))) => made.brush.height,
+        Some(Ok((VectorizedLoop::Nest(made), _))) => made.brush.extents.height,
         _ => 0,
     }
 }

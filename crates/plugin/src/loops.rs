@@ -3,10 +3,10 @@
 use heddle_compiler::ir::Diagnostic;
 use heddle_compiler::llvm::{Cpu, LlvmModule, read_ir};
 use heddle_compiler::options::VectorizeOptions;
-use heddle_compiler::transform::LoopPromises;
+use heddle_compiler::transform::{LoopPromises, NestProjection};
 use heddle_compiler::{
-    DiagnosticError, LoopCode, LoopLanes, LoopRequest, NestBrush, NestRequest, NestTrips, Session,
-    SourceModule, VectorLoop, VectorNest,
+    DiagnosticError, LoopCode, LoopLanes, LoopRequest, NestBrush, NestExtents, NestRequest, NestTrips,
+    Session, SourceModule, VectorLoop, VectorNest,
 };
 
 /// Request for an outlined loop: the target of its function and its pragma's parameters.
@@ -38,8 +38,8 @@ enum NestOption {
     None,
     /// Chosen by the cost model.
     Auto,
-    /// One brush for all nests.
-    Fixed(NestBrush),
+    /// The same extents for all nests.
+    Fixed(NestExtents),
 }
 
 impl NestOption {
@@ -51,9 +51,18 @@ impl NestOption {
                 let (height, width) = text.split_once('x')?;
                 let [height, width] =
                     [height, width].map(|extent| extent.parse().ok().filter(|&extent: &u32| extent > 1));
-                Some(NestOption::Fixed(NestBrush { height: height?, width: width? }))
+                Some(NestOption::Fixed(NestExtents { height: height?, width: width? }))
             }
         }
+    }
+}
+
+/// Reads the thesis' projection vector, whose dimension 0 is the outer level: lanes of its first dimension are next to each other.
+fn read_projection(text: &str) -> Option<NestProjection> {
+    match text {
+        "10" => Some(NestProjection::InnerFirst),
+        "01" => Some(NestProjection::OuterFirst),
+        _ => None,
     }
 }
 
@@ -94,6 +103,7 @@ struct Settings {
     width: Option<u32>,
     interleaved: Option<u32>,
     nests: Option<NestOption>,
+    projection: Option<NestProjection>,
     words: Vec<(String, String)>,
 }
 
@@ -108,13 +118,18 @@ impl Settings {
                 "W" if number.is_some() => settings.width = number,
                 "interleave" if number.is_some() => settings.interleaved = number,
                 "brush" if let Some(nests) = NestOption::read(value) => settings.nests = Some(nests),
-                _ if !["W", "interleave", "brush"].contains(&key) && tried.set(key, value)? => {
+                "projection" if let Some(projection) = read_projection(value) => {
+                    settings.projection = Some(projection);
+                }
+                _ if !["W", "interleave", "brush", "projection"].contains(&key)
+                    && tried.set(key, value)? =>
+                {
                     settings.words.push((key.to_string(), value.to_string()));
                 }
                 _ => {
                     let text = format!("unknown word `{word}` in `-heddle-loops`");
                     let help = format!(
-                        "the words are `W=16`, `interleave=2`, `brush=4x16`, `brush=none`, {}",
+                        "the words are `W=16`, `interleave=2`, `brush=4x16`, `brush=none`, `projection=01`, {}",
                         VectorizeOptions::list_of_options()
                     );
                     return Err(Diagnostic::error(heddle_compiler::ir::Code::PassOption, text).help(help));
@@ -191,7 +206,7 @@ pub(crate) fn vectorize_loops(
             return Err("internal error: the loop is not requested".to_string());
         };
         if request.is_nest {
-            let made = vectorize_nest(&session(request, llvm), &source, request, settings.nests());
+            let made = vectorize_nest(&session(request, llvm), &source, request, &settings);
             return made.map_err(|failure| in_words(&failure));
         }
         let PluginLoopRequest { name, is_parallel, .. } = request;
@@ -228,19 +243,29 @@ fn vectorize_nest(
     session: &Session,
     source: &SourceModule,
     request: &PluginLoopRequest,
-    option: NestOption,
+    settings: &Settings,
 ) -> Result<(VectorizedLoop, Vec<String>), DiagnosticError> {
-    let brush = match (request.width, request.inner_width, option) {
-        (height @ 2.., width @ 2.., _) => Some(NestBrush { height, width }),
-        (.., NestOption::Fixed(brush)) => Some(brush),
+    let extents = match (request.width, request.inner_width, settings.nests()) {
+        (height @ 2.., width @ 2.., _) => Some(NestExtents { height, width }),
+        (.., NestOption::Fixed(extents)) => Some(extents),
         _ => None,
     };
     let constant = |trips: u32| Some(trips).filter(|&trips| trips > 0);
     let trips = NestTrips { outer: constant(request.outer_trips), inner: constant(request.inner_trips) };
-    let nest = NestRequest { func: request.name.clone(), brush, trips, first: request.first };
+    let nest = NestRequest {
+        func: request.name.clone(),
+        extents,
+        projection: settings.projection,
+        trips,
+        first: request.first,
+    };
     let made = session.vectorize_nest(source, &nest)?;
-    let NestBrush { height, width } = made.brush;
-    let mut words = vec![format!("nest vectorized: {height}x{width} iterations at a time")];
+    let NestBrush { extents: NestExtents { height, width }, projection } = made.brush;
+    let order = match projection {
+        NestProjection::InnerFirst => "",
+        NestProjection::OuterFirst => ", lanes along the outer loop next to each other",
+    };
+    let mut words = vec![format!("nest vectorized: {height}x{width} iterations at a time{order}")];
     words.extend(made.remarks.iter().map(of_line));
     Ok((VectorizedLoop::Nest(made), words))
 }
@@ -284,7 +309,7 @@ mod tests {
         assert_eq!((read.width, read.interleaved, words), (Some(8), Some(4), vec!["versions", "guards"]));
         assert_eq!(read.nests(), NestOption::None);
         let nests = |text: &str| Settings::read(text).expect(text).nests();
-        let fixed = NestOption::Fixed(NestBrush { height: 4, width: 16 });
+        let fixed = NestOption::Fixed(NestExtents { height: 4, width: 16 });
         assert_eq!(
             ["", "W=8,brush=auto", "brush=4x16"].map(nests),
             [NestOption::Auto, NestOption::Auto, fixed]
@@ -292,6 +317,7 @@ mod tests {
         let reason = |text: &str| Settings::read(text).expect_err(text).text;
         assert_eq!(reason("interleave=0"), "unknown word `interleave=0` in `-heddle-loops`");
         assert_eq!(reason("brush=4"), "unknown word `brush=4` in `-heddle-loops`");
+        assert_eq!(reason("projection=0"), "unknown word `projection=0` in `-heddle-loops`");
         assert_eq!(reason("fast"), "unknown word `fast` in `-heddle-loops`");
         assert!(reason("versions=some").contains("`some`"));
     }

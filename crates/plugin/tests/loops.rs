@@ -83,6 +83,7 @@ fn what_is_forced_computes_the_same() {
         "interleave=2,fuse=yes,target=znver4",
         "brush=2x4",
         "brush=4x16",
+        "brush=4x8,projection=01",
         "brush=auto",
     ];
     let options = settings().pop().expect("a machine has an instruction set");

@@ -8,8 +8,9 @@ use crate::fuzz::quietly;
 use crate::generate::Random;
 use heddle_compiler::Session;
 use heddle_interp::{Argument, Datum, Memory, RunOptions, run};
-use heddle_ir::{Diagnostic, Function, Module, Space, parse_module};
-use heddle_transform::{NestLevels, canonicalize, spread_nest};
+use heddle_ir::{Module, Space, parse_module};
+use heddle_transform::widen::wide_name;
+use heddle_transform::{NestLevels, NestProjection, canonicalize, spread_nest};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Mutex;
@@ -32,6 +33,7 @@ pub struct NestCase {
     pub text: String,
     /// Extents of the brush: the inner level's first.
     pub brush: [u32; 2],
+    projection: NestProjection,
     /// Features of the nest.
     pub features: Vec<&'static str>,
     inputs: [Vec<u8>; 2],
@@ -424,14 +426,18 @@ pub fn generate_nest_case(seed: u64) -> NestCase {
         features.push("aliasing inputs");
     }
     let output_bytes = (2 * (rows + 1) * (columns + 1) * size + 2 * size) as usize;
+    let brush = random.pick(&BRUSHES);
+    let projection = match random.chance(33) {
+        true => NestProjection::OuterFirst,
+        false => NestProjection::InnerFirst,
+    };
+    if projection == NestProjection::OuterFirst {
+        features.push("outer level first");
+    }
     features.sort_unstable();
     features.dedup();
-    let brush = random.pick(&BRUSHES);
-    NestCase { text, brush, features, inputs, is_aliasing, output_bytes, sizes }
+    NestCase { text, brush, projection, features, inputs, is_aliasing, output_bytes, sizes }
 }
-
-/// A pass that spreads both levels of a function's nest over lanes.
-pub type SpreadNest<'a> = &'a dyn Fn(&mut Function, NestLevels) -> Result<(), Diagnostic>;
 
 /// Outcome of a check that found nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -470,17 +476,13 @@ impl NestCase {
 
     /// Checks that the nest does in lock-step and as vector code what one thread does.
     pub fn check(&self, session: &Session) -> Result<NestOutcome, String> {
-        self.check_by(session, &spread_nest)
-    }
-
-    /// As [`check`](Self::check), with any pass.
-    pub fn check_by(&self, session: &Session, spread: SpreadNest<'_>) -> Result<NestOutcome, String> {
         let mut module = self.module();
         canonicalize(&mut module.functions[0]);
         let expected = self
             .outcome(&module, "f", &RunOptions::lanes(1))
             .map_err(|fault| format!("one thread: {fault}"))?;
         let [width, height] = self.brush;
+        let extents = self.projection.in_order(width, height);
         let are_whole =
             self.sizes.rows.is_multiple_of(height.into()) && !self.features.contains(&"levels by twos");
         for levels in [NestLevels::Both, NestLevels::BothInWholeBrushes] {
@@ -488,7 +490,7 @@ impl NestCase {
                 continue;
             }
             let mut spreaded = module.clone();
-            if spread(&mut spreaded.functions[0], levels).is_err() {
+            if spread_nest(&mut spreaded.functions[0], levels, self.projection).is_err() {
                 return Ok(NestOutcome::Refused);
             }
             let same = |found: Result<Vec<u8>, String>, part: &str| match found {
@@ -496,14 +498,14 @@ impl NestCase {
                 Ok(_) => Err(format!("{part}, {levels:?}: another result")),
                 Err(fault) => Err(format!("{part}, {levels:?}: {fault}")),
             };
-            let lanes = RunOptions { brush: self.brush.to_vec(), ..RunOptions::default() };
+            let lanes = RunOptions { brush: extents.to_vec(), ..RunOptions::default() };
             same(self.outcome(&spreaded, "f", &lanes), "in lock-step")?;
-            let brush = format!("W={width}x{height}");
+            let brush = format!("W={}x{}", extents[0], extents[1]);
             session
                 .run_passes(&mut spreaded, &["simplify", "vectorize", &brush], true, |_, _| {})
                 .map_err(|diagnostic| diagnostic.to_string())?;
-            let thread = RunOptions { stands_for: Some(self.brush.to_vec()), ..RunOptions::lanes(1) };
-            same(self.outcome(&spreaded, &format!("f.w{width}x{height}"), &thread), "vector code")?;
+            let thread = RunOptions { stands_for: Some(extents.to_vec()), ..RunOptions::lanes(1) };
+            same(self.outcome(&spreaded, &wide_name("f", &extents), &thread), "vector code")?;
         }
         Ok(NestOutcome::Spread)
     }

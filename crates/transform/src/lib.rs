@@ -56,7 +56,7 @@ pub use kernels::{
 };
 pub use linearize::linearize;
 pub use loop_throughput::innermost_time;
-pub use marked_loop::{LoopPromises, NestLevels, refill_lanes, spread_loop, spread_nest};
+pub use marked_loop::{LoopPromises, NestLevels, NestProjection, refill_lanes, spread_loop, spread_nest};
 pub use private_arrays::lower_private_arrays;
 pub use progress::keep_progress;
 pub use races::RaceSemantics;

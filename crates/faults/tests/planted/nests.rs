@@ -3,7 +3,7 @@
 use crate::widen::widen_tiles;
 use crate::{fault, transform_test};
 use heddle_faults::NESTS;
-use heddle_faults::transform::{NestLevels, canonicalize, spread_nest};
+use heddle_faults::transform::{NestLevels, NestProjection, canonicalize, spread_nest};
 use heddle_faults::with_fault;
 use heddle_ir::text::parse_module;
 use heddle_ir::{Diagnostic, Function, Module};
@@ -14,6 +14,9 @@ const RULES: &[(&str, &str, RunPasses)] = &[
     ("InnerRemainder", "spread-nest.hed", |module, _| spread_without(module, "InnerRemainder")),
     ("OuterRemainder", "spread-nest.hed", |module, _| spread_without(module, "OuterRemainder")),
     ("LevelLanes", "spread-nest.hed", |module, _| spread_without(module, "LevelLanes")),
+    ("LevelDimensions", "spread-nest-outer-first.hed", |module, _| {
+        with_fault(fault(NESTS, "LevelDimensions"), || spread_by(module, NestProjection::OuterFirst))
+    }),
     ("RowCells", "widen-tensor.hed", |module, _| widen_without(module, "RowCells")),
     ("RowsAfterWrites", "widen-tensor.hed", |module, _| widen_without(module, "RowsAfterWrites")),
     ("RowMask", "widen-tensor.hed", |module, _| widen_without(module, "RowMask")),
@@ -72,17 +75,18 @@ block4:
 }
 ";
 
-fn spread(func: &mut Function) -> Result<(), Diagnostic> {
+fn spread(func: &mut Function, projection: NestProjection) -> Result<(), Diagnostic> {
     canonicalize(func);
-    spread_nest(func, NestLevels::Both)
+    spread_nest(func, NestLevels::Both, projection)
 }
 
-fn spread_all(module: &mut Module) -> Result<(), String> {
-    module.functions.iter_mut().try_for_each(spread).map_err(|diagnostic| diagnostic.to_string())
+fn spread_by(module: &mut Module, projection: NestProjection) -> Result<(), String> {
+    let mut functions = module.functions.iter_mut();
+    functions.try_for_each(|func| spread(func, projection)).map_err(|diagnostic| diagnostic.to_string())
 }
 
 fn spread_without(module: &mut Module, rule: &str) -> Result<(), String> {
-    with_fault(fault(NESTS, rule), || spread_all(module))
+    with_fault(fault(NESTS, rule), || spread_by(module, NestProjection::InnerFirst))
 }
 
 fn widen_without(module: &mut Module, rule: &str) -> Result<(), String> {
@@ -98,8 +102,11 @@ fn every_rule_is_needed() {
     for (rule, text) in REFUSALS {
         let nest =
             || parse_module(text).unwrap_or_else(|errors| panic!("{rule}: {errors:?}")).functions.remove(0);
-        assert!(spread(&mut nest()).is_err(), "{rule}: the nest is refused");
-        assert!(with_fault(fault(NESTS, rule), || spread(&mut nest())).is_ok(), "another rule covers {rule}");
+        assert!(spread(&mut nest(), NestProjection::InnerFirst).is_err(), "{rule}: the nest is refused");
+        assert!(
+            with_fault(fault(NESTS, rule), || spread(&mut nest(), NestProjection::InnerFirst)).is_ok(),
+            "another rule covers {rule}"
+        );
     }
     let tested = RULES.iter().map(|rule| rule.0).chain(REFUSALS.iter().map(|rule| rule.0));
     assert_eq!(tested.count(), NESTS.len());
@@ -107,7 +114,9 @@ fn every_rule_is_needed() {
 
 #[test]
 fn without_a_fault_the_files_pass() {
-    let found = failures_with_passes(&transform_test("spread-nest.hed"), |module, _| spread_all(module));
+    let found = failures_with_passes(&transform_test("spread-nest.hed"), |module, _| {
+        spread_by(module, NestProjection::InnerFirst)
+    });
     assert_eq!(found.expect("the file is there"), [""; 0]);
     for file in ["widen-tensor.hed", "widen-columns-pitch.hed"] {
         let found = failures_with_passes(&transform_test(file), |module, _| widen_tiles(module));

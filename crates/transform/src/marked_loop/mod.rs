@@ -40,7 +40,7 @@ use heddle_ir::function::Origin;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::{Flag, Flags, IntPredicate};
 use heddle_ir::{Block, Diagnostic, Function, Inst, Op, Scalar, Value};
-pub use nest::{NestLevels, spread_nest};
+pub use nest::{NestLevels, NestProjection, spread_nest};
 use objects::copy_objects;
 use pointers::declare_loaded_pointers;
 use reduction::{LoopUses, ReductionKind, find_reduction, find_short_circuit};

@@ -1,10 +1,10 @@
 //! Spreads two levels of a loop nest over the dimensions of a brush: a tensor.
 //!
 //! Requires: Stage::Canonical; a function with a single outermost loop, which holds a single loop, both of independent iterations.
-//! Ensures: Stage::Source, in lock-step, for brushes of two dimensions: the inner loop's iterations run along dimension 0, the outer
-//! one's along dimension 1.
-//! After: Moll's thesis, chapter 11. Differs in: the lanes of a row are spread over the inner level's iterations first, so each level is a
-//! marked loop of one dimension, and its remainder that of any marked loop.
+//! Ensures: Stage::Source, in lock-step, for brushes of two dimensions: a projection says which level runs along dimension 0, whose lanes
+//! are next to each other.
+//! After: Moll's thesis, chapter 11. Differs in: the inner level is spread before the outer one, so each level is a marked loop of one
+//! dimension, and its remainder that of any marked loop.
 //!
 //! ```text
 //!     for j                          for j in steps of height        lane (x, y) runs the iterations
@@ -39,18 +39,64 @@ pub enum NestLevels {
     Inner,
 }
 
-/// Spreads the outermost loop and the only loop in it over two dimensions of lanes.
-pub fn spread_nest(func: &mut Function, levels: NestLevels) -> Result<(), Diagnostic> {
-    declare_loaded_pointers(func);
-    check_nest(func)?;
-    spread_level(func, SpreadLanes { dimension: Some(0), is_multiple: false })?;
-    match levels {
-        NestLevels::Inner => Ok(()),
-        _ => {
-            let is_multiple = levels == NestLevels::BothInWholeBrushes;
-            spread_level(func, SpreadLanes { dimension: Some(1), is_multiple })
+/// Projection of a brush: order in which its coordinates are numbered as lanes (section 11.5).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum NestProjection {
+    /// Lanes along the inner level are next to each other: the projection vector (1, 0).
+    #[default]
+    InnerFirst,
+    /// Lanes along the outer level are next to each other: the projection vector (0, 1).
+    OuterFirst,
+}
+
+impl NestProjection {
+    /// Dimensions of the inner and of the outer level.
+    fn dimensions(self) -> [u8; 2] {
+        match self {
+            NestProjection::InnerFirst => [0, 1],
+            NestProjection::OuterFirst => [1, 0],
         }
     }
+
+    /// Returns what belongs to the inner and to the outer level in the order of dimensions.
+    pub fn in_order<T>(self, inner: T, outer: T) -> [T; 2] {
+        match self {
+            NestProjection::InnerFirst => [inner, outer],
+            NestProjection::OuterFirst => [outer, inner],
+        }
+    }
+}
+
+/// Spreads the outermost loop and the only loop in it over two dimensions of lanes. Of one level the lanes have dimension 0.
+pub fn spread_nest(
+    func: &mut Function,
+    levels: NestLevels,
+    projection: NestProjection,
+) -> Result<(), Diagnostic> {
+    declare_loaded_pointers(func);
+    check_nest(func)?;
+    if levels == NestLevels::Inner {
+        return spread_inner(func, SpreadLanes { dimension: Some(0), is_multiple: false });
+    }
+    let [inner, outer] = projection.dimensions();
+    spread_inner(func, SpreadLanes { dimension: Some(inner), is_multiple: false })?;
+    let is_multiple = levels == NestLevels::BothInWholeBrushes;
+    spread_outer(func, SpreadLanes { dimension: Some(outer), is_multiple })
+}
+
+fn spread_inner(func: &mut Function, lanes: SpreadLanes) -> Result<(), Diagnostic> {
+    let cfg = Cfg::new(func);
+    let forest = CycleForest::new(&cfg);
+    let [_, inner] = nest_loops(func, &forest)?;
+    spread_level(func, &cfg, &forest, inner, lanes)
+}
+
+/// Spreads the outer level, after the inner one.
+fn spread_outer(func: &mut Function, lanes: SpreadLanes) -> Result<(), Diagnostic> {
+    let cfg = Cfg::new(func);
+    let forest = CycleForest::new(&cfg);
+    let outer = find_outermost(func, &forest)?;
+    spread_level(func, &cfg, &forest, outer, lanes)
 }
 
 /// Returns the outermost loop and the loop in it.
@@ -85,15 +131,14 @@ fn check_nest(func: &Function) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Spreads one level: the inner one along dimension 0, before the outer one along dimension 1.
-fn spread_level(func: &mut Function, lanes: SpreadLanes) -> Result<(), Diagnostic> {
-    let cfg = Cfg::new(func);
-    let forest = CycleForest::new(&cfg);
-    let level = match lanes.dimension {
-        Some(0) => nest_loops(func, &forest)?[1],
-        _ => find_outermost(func, &forest)?,
-    };
-    let (marked, counter) = find_loop(func, &cfg, &forest, level, LoopPromises { is_parallel: true })?;
+fn spread_level(
+    func: &mut Function,
+    cfg: &Cfg,
+    forest: &CycleForest,
+    level: Cycle,
+    lanes: SpreadLanes,
+) -> Result<(), Diagnostic> {
+    let (marked, counter) = find_loop(func, cfg, forest, level, LoopPromises { is_parallel: true })?;
     let is_reduction = |kind: &HeaderPhiKind| matches!(kind, HeaderPhiKind::Reduction { .. });
     if let Some(header_phi) = marked.header_phis.iter().find(|header_phi| is_reduction(&header_phi.kind)) {
         return Err(refuse(func, Some(header_phi.phi), SpreadRefusal::ReductionInNest));
