@@ -1,29 +1,81 @@
-//! Factorizations of small matrices, of which batches have many.
+//! Triangular factors of matrices, by elimination with row exchanges.
 
+use crate::gemm::Product;
+use crate::level1::axpy;
 use crate::level3::TriangularSystem;
-use crate::view::{Structure, View, ViewMut};
+use crate::view::{Structure, View, ViewMut, Written};
 use crate::{Number, Transpose, Triangle};
+use std::ops::Range;
 
-/// Factors `P · A = L · U` in place. Returns 0, or the number of the first pivot that is zero, counted from one. Without a place for
-/// pivots, rows are not exchanged.
+/// Columns that are factored before the rest is updated.
+const PANEL: usize = 48;
+
+/// Factors `P · A = L · U` of `m` rows and `n` columns in place. Returns 0, or the number of the first pivot that is zero, counted
+/// from one. Without a place for pivots, rows are not exchanged.
 ///
 /// # Safety
-/// The matrix is there, and room for `n` pivots, or none.
-pub unsafe fn getrf<T: Number>(n: usize, a: ViewMut<T>, pivots: *mut i32) -> i32 {
+/// The matrix is there, and room for as many pivots as rows or columns, whichever are fewer, or none.
+pub unsafe fn getrf<T: Number>(m: usize, n: usize, a: ViewMut<T>, pivots: *mut i32) -> i32 {
     let mut info = 0;
-    for j in 0..n {
+    let steps = m.min(n);
+    for first in (0..steps).step_by(PANEL) {
+        let end = steps.min(first + PANEL);
+        // SAFETY: the caller's promise; the parts that a step reads are not those that it writes.
+        unsafe {
+            let part = factor_panel(m, first..end, a, pivots);
+            if info == 0 {
+                info = part;
+            }
+            if !pivots.is_null() {
+                for column in (0..first).chain(end..n) {
+                    for i in first..end {
+                        let other = *pivots.add(i) as usize - 1;
+                        if other != i {
+                            a.at(i, column).swap(a.at(other, column));
+                        }
+                    }
+                }
+            }
+            let (size, rest) = (end - first, n - end);
+            let (lower, _) = triangles(a.from(first, first).read());
+            let right = a.from(first, end);
+            TriangularSystem { is_right: false, m: size, n: rest, alpha: T::ONE, a: lower, b: right }.solve();
+            Product {
+                m: m - end,
+                n: rest,
+                k: size,
+                alpha: -T::ONE,
+                a: a.from(end, first).read(),
+                b: right.read(),
+                beta: T::ONE,
+                c: a.from(end, end),
+                written: Written::All,
+            }
+            .run();
+        }
+    }
+    info
+}
+
+/// Factors some columns below the diagonal, and exchanges their rows. Returns as [`getrf`] does.
+///
+/// # Safety
+/// As for [`getrf`].
+unsafe fn factor_panel<T: Number>(m: usize, columns: Range<usize>, a: ViewMut<T>, pivots: *mut i32) -> i32 {
+    let mut info = 0;
+    for j in columns.clone() {
         // SAFETY: the caller's promise.
         unsafe {
             if !pivots.is_null() {
                 let mut best = j;
-                for i in j + 1..n {
+                for i in j + 1..m {
                     if (*a.at(i, j)).magnitude() > (*a.at(best, j)).magnitude() {
                         best = i;
                     }
                 }
                 *pivots.add(j) = best as i32 + 1;
                 if best != j {
-                    for column in 0..n {
+                    for column in columns.clone() {
                         a.at(j, column).swap(a.at(best, column));
                     }
                 }
@@ -35,12 +87,16 @@ pub unsafe fn getrf<T: Number>(n: usize, a: ViewMut<T>, pivots: *mut i32) -> i32
                 }
                 continue;
             }
-            for i in j + 1..n {
+            for i in j + 1..m {
                 *a.at(i, j) = *a.at(i, j) / pivot;
             }
-            for column in j + 1..n {
+            for column in j + 1..columns.end {
                 let factor = *a.at(j, column);
-                for i in j + 1..n {
+                if a.row == 1 {
+                    axpy(m - j - 1, -factor, a.at(j + 1, j), 1, a.at(j + 1, column), 1);
+                    continue;
+                }
+                for i in j + 1..m {
                     let product = *a.at(i, j) * factor;
                     *a.at(i, column) -= product;
                 }
@@ -133,7 +189,7 @@ pub unsafe fn matinv<T: Number>(n: usize, a: View<T>, c: ViewMut<T>) -> i32 {
                 factors.push(*a.at(i, j));
             }
         }
-        let info = getrf(n, ViewMut::new(factors.as_mut_ptr(), n as isize), pivots.as_mut_ptr());
+        let info = getrf(n, n, ViewMut::new(factors.as_mut_ptr(), n as isize), pivots.as_mut_ptr());
         if info != 0 {
             return info;
         }

@@ -884,7 +884,7 @@ mod kinds {
                 let pivots = if is_pivoted { pivots.as_mut_ptr() } else { std::ptr::null_mut() };
                 // SAFETY: the matrix and the pivots are there.
                 let info =
-                    unsafe { factor::getrf(n, ViewMut::new(factors.as_mut_ptr(), ld as isize), pivots) };
+                    unsafe { factor::getrf(n, n, ViewMut::new(factors.as_mut_ptr(), ld as isize), pivots) };
                 assert_eq!(info, 0);
                 let view = View::new(factors.as_ptr(), ld as isize);
                 for transpose in TRANSPOSES {
@@ -940,7 +940,7 @@ mod kinds {
         let mut pivots = [0; 2];
         // SAFETY: the matrix and the pivots are there.
         unsafe {
-            assert_eq!(factor::getrf(2, ViewMut::new(singular.as_mut_ptr(), 2), pivots.as_mut_ptr()), 2);
+            assert_eq!(factor::getrf(2, 2, ViewMut::new(singular.as_mut_ptr(), 2), pivots.as_mut_ptr()), 2);
             let mut inverse = [T::ZERO; 4];
             assert_eq!(
                 factor::getri(

@@ -227,7 +227,7 @@ unsafe fn getrf<T: Number>(
         context.submit(move || {
             for_each(count, n * n * n / 3, |item| {
                 let pivots = if pivots.is_null() { pivots } else { pivots.add(item * n) };
-                *info.add(item) = factor::getrf(n, ViewMut::new(*a.add(item), lda), pivots);
+                *info.add(item) = factor::getrf(n, n, ViewMut::new(*a.add(item), lda), pivots);
             });
         })
     }

@@ -81,6 +81,7 @@ const RULES: &[Rule] = &[
     rule("cublas12", "heddle-cublas12", &["heddle-blas", "heddle-hostcall"]),
     rule("curand", "heddle-curand", &["heddle-hostcall"]),
     rule("fft", "heddle-fft", &["heddle-blas"]),
+    rule("solver", "heddle-solver", &["heddle-blas"]),
     rule("cufft", "heddle-cufft", &["heddle-fft", "heddle-hostcall"]),
     rule("cufft11", "heddle-cufft11", &["heddle-fft", "heddle-hostcall"]),
     rule(
@@ -416,7 +417,7 @@ fn two_types_of_one_name_are_noticed() {
 /// The crates that call what is not Rust, or are called by it.
 const UNSAFE: &[&str] = &[
     "blas", "bundle", "capi", "cublas", "cublas12", "cuda", "curand", "cudart", "cudart12", "cufft",
-    "cufft11", "fft", "hostcall", "library", "llvm", "opencl", "plugin", "runtime", "units",
+    "cufft11", "fft", "hostcall", "library", "llvm", "opencl", "plugin", "runtime", "solver", "units",
 ];
 
 #[test]
