@@ -85,8 +85,7 @@ pub fn solve_by_rotations<T: Number>(
     let (mut triangle, mut sides) = (vec![SparseRow::new(); n], vec![T::ZERO; n]);
     for (mut row, side) in rows.into_iter().zip(b) {
         let mut side = *side;
-        loop {
-            let Some(position) = row.iter().position(|it| it.1 != T::ZERO) else { break };
+        while let Some(position) = row.iter().position(|it| it.1 != T::ZERO) {
             row.drain(..position);
             let (column, y) = row[0];
             if column >= n {
@@ -151,4 +150,25 @@ pub fn solve_sparse_cholesky<T: Number>(
         rows[k] = row;
     }
     SparseSolution { x: substitute(&rows[..n], y), singular: None }
+}
+
+/// Description of a sparse matrix, by which cuSPARSE and cuSOLVER mean one object: `cusparseMatDescr_t`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SparseDescription {
+    /// Distinguishes descriptions from other memory.
+    pub magic: u64,
+    /// `cusparseMatrixType_t`
+    pub kind: i32,
+    /// `cusparseFillMode_t`
+    pub fill: i32,
+    /// `cusparseDiagType_t`
+    pub diagonal: i32,
+    /// `cusparseIndexBase_t`
+    pub base: i32,
+}
+
+impl SparseDescription {
+    /// Magic number of all descriptions.
+    pub const MAGIC: u64 = 0x6865_6464_6c65_7364;
 }

@@ -21,7 +21,7 @@ pub(crate) fn link(to: impl AsRef<Path>, path: &Path) -> XtaskResult {
 
 /// Names below `cuda/` of the built CUDA libraries: of the driver as applications look for it, and of CUDA's runtime and libraries for
 /// programs of each version; those without a version are for linkers.
-const CUDA_NAMES: [(&str, &str); 13] = [
+const CUDA_NAMES: [(&str, &str); 16] = [
     ("libcuda.so.1", "../libheddle_cuda.so"),
     ("libcuda.so", "libcuda.so.1"),
     ("libgpuocelot.so", "libcuda.so.1"),
@@ -35,6 +35,9 @@ const CUDA_NAMES: [(&str, &str); 13] = [
     ("libcufft.so.12", "../libheddle_cufft.so"),
     ("libcufft.so.11", "../libheddle_cufft11.so"),
     ("libcufft.so", "libcufft.so.12"),
+    ("libcusolver.so.12", "../libheddle_cusolver.so"),
+    ("libcusolver.so.11", "../libheddle_cusolver11.so"),
+    ("libcusolver.so", "libcusolver.so.12"),
 ];
 
 /// Links the CUDA driver under the names that applications look for, next to stand-ins for the assembler and the static runtime.
@@ -63,7 +66,7 @@ pub(crate) fn build() -> XtaskResult {
 }
 
 /// Packages of what is installed.
-const INSTALLED: [&str; 12] = [
+const INSTALLED: [&str; 14] = [
     "heddle-cli",
     "heddle-opencl",
     "heddle-capi",
@@ -75,6 +78,8 @@ const INSTALLED: [&str; 12] = [
     "heddle-curand",
     "heddle-cufft",
     "heddle-cufft11",
+    "heddle-cusolver",
+    "heddle-cusolver11",
     "heddle-plugin",
 ];
 

@@ -19,6 +19,8 @@ pub(crate) enum CoveredInterface {
     Cublas,
     /// Entries of cuFFT
     Cufft,
+    /// Entries of cuSOLVER
+    Cusolver,
     /// Forms of all instructions of PTX
     Ptx,
     /// SPIR-V for kernels: instructions, OpenCL.std, capabilities, decorations, execution modes and builtin variables
@@ -35,6 +37,7 @@ impl CoveredInterface {
             CoveredInterface::Cuda => "cuda-api",
             CoveredInterface::Cublas => "cublas-api",
             CoveredInterface::Cufft => "cufft-api",
+            CoveredInterface::Cusolver => "cusolver-api",
             CoveredInterface::Ptx => "ptx-coverage",
             CoveredInterface::Spirv => "spirv-coverage",
         }

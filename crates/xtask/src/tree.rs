@@ -47,7 +47,7 @@ const NAMES: [(&str, &str); 4] = [
 ];
 
 /// Packages that are built for the tree.
-pub(crate) const PACKAGES: [&str; 8] = [
+pub(crate) const PACKAGES: [&str; 10] = [
     "heddle-bundle",
     "heddle-cudart",
     "heddle-cudart12",
@@ -56,10 +56,12 @@ pub(crate) const PACKAGES: [&str; 8] = [
     "heddle-curand",
     "heddle-cufft",
     "heddle-cufft11",
+    "heddle-cusolver",
+    "heddle-cusolver11",
 ];
 
 /// Libraries of CUDA over the driver, as they are built and as programs ask for them.
-const CUDA_LIBRARIES: [(&str, &str); 7] = [
+const CUDA_LIBRARIES: [(&str, &str); 9] = [
     ("libheddle_cudart.so", "libcudart.so.13"),
     ("libheddle_cudart12.so", "libcudart.so.12"),
     ("libheddle_cublas.so", "libcublas.so.13"),
@@ -67,6 +69,8 @@ const CUDA_LIBRARIES: [(&str, &str); 7] = [
     ("libheddle_curand.so", "libcurand.so.10"),
     ("libheddle_cufft.so", "libcufft.so.12"),
     ("libheddle_cufft11.so", "libcufft.so.11"),
+    ("libheddle_cusolver.so", "libcusolver.so.12"),
+    ("libheddle_cusolver11.so", "libcusolver.so.11"),
 ];
 
 /// Writes the tree below a folder.

@@ -82,6 +82,8 @@ const RULES: &[Rule] = &[
     rule("curand", "heddle-curand", &["heddle-hostcall"]),
     rule("fft", "heddle-fft", &["heddle-blas"]),
     rule("solver", "heddle-solver", &["heddle-blas"]),
+    rule("cusolver", "heddle-cusolver", &["heddle-blas", "heddle-hostcall", "heddle-solver"]),
+    rule("cusolver11", "heddle-cusolver11", &["heddle-blas", "heddle-hostcall", "heddle-solver"]),
     rule("cufft", "heddle-cufft", &["heddle-fft", "heddle-hostcall"]),
     rule("cufft11", "heddle-cufft11", &["heddle-fft", "heddle-hostcall"]),
     rule(
@@ -101,6 +103,8 @@ const RULES: &[Rule] = &[
             "heddle-curand",
             "heddle-cufft",
             "heddle-cufft11",
+            "heddle-cusolver",
+            "heddle-cusolver11",
         ],
     ),
     rule(
@@ -417,7 +421,8 @@ fn two_types_of_one_name_are_noticed() {
 /// The crates that call what is not Rust, or are called by it.
 const UNSAFE: &[&str] = &[
     "blas", "bundle", "capi", "cublas", "cublas12", "cuda", "curand", "cudart", "cudart12", "cufft",
-    "cufft11", "fft", "hostcall", "library", "llvm", "opencl", "plugin", "runtime", "solver", "units",
+    "cufft11", "cusolver", "cusolver11", "fft", "hostcall", "library", "llvm", "opencl", "plugin", "runtime",
+    "solver", "units",
 ];
 
 #[test]
