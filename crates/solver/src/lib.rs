@@ -16,6 +16,7 @@ pub mod plane_rotation;
 pub mod spectrum;
 pub mod singular;
 pub mod sparse_system;
+pub mod sparse_rows;
 
 use heddle_blas::{Number, Real};
 

@@ -6,6 +6,9 @@ use heddle_solver::cholesky::{factor_cholesky, invert_cholesky, solve_cholesky};
 use heddle_solver::dense::DenseMatrix;
 use heddle_solver::orthogonal::{factor_qr, least_squares};
 use heddle_solver::singular::{SingularVectors, bidiagonalize, singular_factors};
+use heddle_solver::sparse_rows::{
+    add_rows, factor_incomplete, factor_incomplete_positive, multiply_rows, solve_triangle, sort_rows,
+};
 use heddle_solver::sparse_system::{SparseRow, solve_by_rotations, solve_sparse_cholesky};
 use heddle_solver::spectrum::{GeneralizedProblem, generalized_spectrum, hermitian_spectrum};
 use heddle_solver::unit;
@@ -340,6 +343,76 @@ fn sparse<T: Number>() {
     assert_eq!(solve_sparse_cholesky(rows, &[T::ONE, T::ONE], 0.0).singular, Some(1));
 }
 
+fn dense_of<T: Number>(rows: &[SparseRow<T>], columns: usize) -> DenseMatrix<T> {
+    DenseMatrix::from_fn(rows.len(), columns, |i, j| {
+        rows[i].iter().find(|it| it.0 == j).map_or(T::ZERO, |it| it.1)
+    })
+}
+
+fn sparse_rows<T: Number>() {
+    let mut numbers = Numbers(9);
+    let real = |value: f64| T::from_real(T::Real::from_f64(value));
+    for n in [0, 1, 2, 7, 30] {
+        let mut rows = |count: usize, columns: usize, step: usize| -> Vec<SparseRow<T>> {
+            let is_there = |i: usize, j: usize| (i * 5 + j * 3).is_multiple_of(step) || i == j;
+            let mut row =
+                |i: usize| (0..columns).filter(|j| is_there(i, *j)).map(|j| (j, numbers.one())).collect();
+            (0..count).map(&mut row).collect()
+        };
+        let (a, b, c) = (rows(n, n + 2, 4), rows(n + 2, 9, 3), rows(n, n + 2, 5));
+        let (of_a, of_c) = (dense_of(&a, n + 2), dense_of(&c, n + 2));
+        near("sparse product", &dense_of(&multiply_rows(&a, &b, 9), 9), &product(&of_a, &dense_of(&b, 9)));
+        let sum = DenseMatrix::from_fn(n, n + 2, |i, j| real(2.0) * of_a.get(i, j) - of_c.get(i, j));
+        near("sparse sum", &dense_of(&add_rows(real(2.0), &a, real(-1.0), &c), n + 2), &sum);
+        let mut square = rows(n, n, 4);
+        for (i, row) in square.iter_mut().enumerate() {
+            row.iter_mut().filter(|it| it.0 == i).for_each(|it| it.1 += real(4.0));
+        }
+        for (is_lower, is_unit) in [(true, false), (true, true), (false, false), (false, true)] {
+            let of = dense_of(&square, n);
+            let triangle = DenseMatrix::from_fn(n, n, |i, j| match () {
+                () if i == j && is_unit => T::ONE,
+                () if i == j || (i > j) == is_lower => of.get(i, j),
+                () => T::ZERO,
+            });
+            // Factors near one keep what a triangle with ones amplifies small.
+            let x = DenseMatrix::from_fn(n, 1, |_, _| real(0.5));
+            let mut found = product(&triangle, &x).elements().to_vec();
+            solve_triangle(&square, is_lower, is_unit, &mut found);
+            let found = DenseMatrix::from_fn(n, 1, |i, _| found[i]);
+            near("sparse triangle", &product(&triangle, &found), &product(&triangle, &x));
+        }
+        // With all elements there, incomplete factors are complete.
+        let whole = numbers.positive::<T>(n);
+        let full: Vec<SparseRow<T>> =
+            (0..n).map(|i| (0..n).map(|j| (j, whole.get(i, j))).collect()).collect();
+        let mut factors = full.clone();
+        assert_eq!(factor_incomplete(&mut factors), None);
+        let of = dense_of(&factors, n);
+        let l = DenseMatrix::from_fn(n, n, |i, j| {
+            if i == j {
+                T::ONE
+            } else if i > j {
+                of.get(i, j)
+            } else {
+                T::ZERO
+            }
+        });
+        let u = DenseMatrix::from_fn(n, n, |i, j| if i <= j { of.get(i, j) } else { T::ZERO });
+        near("incomplete LU", &product(&l, &u), &whole);
+        let mut factors = full;
+        assert_eq!(factor_incomplete_positive(&mut factors), None);
+        let of = dense_of(&factors, n);
+        let l = DenseMatrix::from_fn(n, n, |i, j| if i >= j { of.get(i, j) } else { T::ZERO });
+        near("incomplete Cholesky", &product(&l, &l.adjoint()), &whole);
+    }
+    let mut rows: Vec<SparseRow<T>> = vec![vec![(0, T::ONE)], vec![(0, T::ONE)]];
+    assert_eq!(factor_incomplete(&mut rows), Some(1));
+    let mut rows = vec![vec![(2, T::ONE), (0, real(2.0)), (2, real(3.0))]];
+    sort_rows(&mut rows);
+    assert_eq!(rows[0], [(0, real(2.0)), (2, real(4.0))]);
+}
+
 macro_rules! kinds {
     ($($name:ident: $function:ident,)*) => {$(
         #[test]
@@ -360,6 +433,7 @@ kinds! {
     singular_factors_multiply_to_the_matrix: singular,
     numbers_that_are_not_finite_end_every_routine: ends,
     sparse_systems_have_their_solutions: sparse,
+    sparse_rows_compute_as_dense_matrices: sparse_rows,
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(crate) fn link(to: impl AsRef<Path>, path: &Path) -> XtaskResult {
 
 /// Names below `cuda/` of the built CUDA libraries: of the driver as applications look for it, and of CUDA's runtime and libraries for
 /// programs of each version; those without a version are for linkers.
-const CUDA_NAMES: [(&str, &str); 16] = [
+const CUDA_NAMES: [(&str, &str); 18] = [
     ("libcuda.so.1", "../libheddle_cuda.so"),
     ("libcuda.so", "libcuda.so.1"),
     ("libgpuocelot.so", "libcuda.so.1"),
@@ -38,6 +38,8 @@ const CUDA_NAMES: [(&str, &str); 16] = [
     ("libcusolver.so.12", "../libheddle_cusolver.so"),
     ("libcusolver.so.11", "../libheddle_cusolver11.so"),
     ("libcusolver.so", "libcusolver.so.12"),
+    ("libcusparse.so.12", "../libheddle_cusparse.so"),
+    ("libcusparse.so", "libcusparse.so.12"),
 ];
 
 /// Links the CUDA driver under the names that applications look for, next to stand-ins for the assembler and the static runtime.
@@ -66,7 +68,7 @@ pub(crate) fn build() -> XtaskResult {
 }
 
 /// Packages of what is installed.
-const INSTALLED: [&str; 14] = [
+const INSTALLED: [&str; 15] = [
     "heddle-cli",
     "heddle-opencl",
     "heddle-capi",
@@ -80,6 +82,7 @@ const INSTALLED: [&str; 14] = [
     "heddle-cufft11",
     "heddle-cusolver",
     "heddle-cusolver11",
+    "heddle-cusparse",
     "heddle-plugin",
 ];
 

@@ -21,6 +21,8 @@ pub(crate) enum CoveredInterface {
     Cufft,
     /// Entries of cuSOLVER
     Cusolver,
+    /// Entries of cuSPARSE
+    Cusparse,
     /// Forms of all instructions of PTX
     Ptx,
     /// SPIR-V for kernels: instructions, OpenCL.std, capabilities, decorations, execution modes and builtin variables
@@ -38,6 +40,7 @@ impl CoveredInterface {
             CoveredInterface::Cublas => "cublas-api",
             CoveredInterface::Cufft => "cufft-api",
             CoveredInterface::Cusolver => "cusolver-api",
+            CoveredInterface::Cusparse => "cusparse-api",
             CoveredInterface::Ptx => "ptx-coverage",
             CoveredInterface::Spirv => "spirv-coverage",
         }

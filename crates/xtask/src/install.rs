@@ -51,7 +51,7 @@ impl InstallFolders {
 }
 
 /// Built files: mode, name below target/release, and name below the prefix.
-const BUILT: [(u32, &str, &str); 14] = [
+const BUILT: [(u32, &str, &str); 15] = [
     (0o755, "heddle", "bin/heddle"),
     (0o755, "libheddle_opencl.so", "lib/libheddle_opencl.so"),
     (0o755, "libheddle_capi.so", "lib/libheddle.so"),
@@ -66,6 +66,7 @@ const BUILT: [(u32, &str, &str); 14] = [
     (0o755, "libheddle_cufft11.so", "lib/heddle/cuda/libcufft.so.11"),
     (0o755, "libheddle_cusolver.so", "lib/heddle/cuda/libcusolver.so.12"),
     (0o755, "libheddle_cusolver11.so", "lib/heddle/cuda/libcusolver.so.11"),
+    (0o755, "libheddle_cusparse.so", "lib/heddle/cuda/libcusparse.so.12"),
 ];
 
 /// Files of the repository.

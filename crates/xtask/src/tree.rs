@@ -47,7 +47,7 @@ const NAMES: [(&str, &str); 4] = [
 ];
 
 /// Packages that are built for the tree.
-pub(crate) const PACKAGES: [&str; 10] = [
+pub(crate) const PACKAGES: [&str; 11] = [
     "heddle-bundle",
     "heddle-cudart",
     "heddle-cudart12",
@@ -58,10 +58,11 @@ pub(crate) const PACKAGES: [&str; 10] = [
     "heddle-cufft11",
     "heddle-cusolver",
     "heddle-cusolver11",
+    "heddle-cusparse",
 ];
 
 /// Libraries of CUDA over the driver, as they are built and as programs ask for them.
-const CUDA_LIBRARIES: [(&str, &str); 9] = [
+const CUDA_LIBRARIES: [(&str, &str); 10] = [
     ("libheddle_cudart.so", "libcudart.so.13"),
     ("libheddle_cudart12.so", "libcudart.so.12"),
     ("libheddle_cublas.so", "libcublas.so.13"),
@@ -71,6 +72,7 @@ const CUDA_LIBRARIES: [(&str, &str); 9] = [
     ("libheddle_cufft11.so", "libcufft.so.11"),
     ("libheddle_cusolver.so", "libcusolver.so.12"),
     ("libheddle_cusolver11.so", "libcusolver.so.11"),
+    ("libheddle_cusparse.so", "libcusparse.so.12"),
 ];
 
 /// Writes the tree below a folder.

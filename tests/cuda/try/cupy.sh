@@ -25,10 +25,8 @@ if [ "$(cat "$dir/installed.txt" 2>/dev/null)" != "$package" ]; then
   ln -s libcudart.so.13 "$toolkit/lib64/libcudart.so"
   ln -s libnvrtc.so.13 "$toolkit/lib64/libnvrtc.so"
   ln -s lib64 "$toolkit/lib"
-  # Nothing calls these, but they are linked, or opened before others.
-  for name in libcusparse.so libcusolver.so libcublasLt.so.13; do
-    cc -shared -x c /dev/null -o "$toolkit/lib64/$name"
-  done
+  # Nothing calls this library, but it is opened before others.
+  cc -shared -x c /dev/null -o "$toolkit/lib64/libcublasLt.so.13"
   echo "cupy: building (ten minutes)"
   CUDA_PATH=$toolkit PATH=$dir/python/bin:$toolkit/bin:$PATH LD_LIBRARY_PATH=$driver CFLAGS="-O1 -w" CPLUS_INCLUDE_PATH=$wheels/include/cccl \
     NVCC=$toolkit/bin/nvcc NVCC_APPEND_FLAGS="-L$toolkit/lib64" CUPY_NVCC_GENERATE_CODE="arch=compute_80,code=compute_80" \

@@ -1,9 +1,11 @@
-"""Computations by CuPy on the CUDA driver, against NumPy."""
+"""Computations by CuPy on the CUDA driver, against NumPy and SciPy."""
 
 import sys
 
 import cupy
+import cupyx.scipy.sparse.linalg
 import numpy
+import scipy.sparse.linalg
 
 RANDOM = numpy.random.default_rng(7)
 FLOATS = RANDOM.standard_normal((60, 40))
@@ -35,7 +37,63 @@ COMPUTATIONS = {
     "convolutions": lambda x, a, s, i: (x.convolve(a[0], a[1]), x.correlate(a[0], a[1])),
     "polynomials": lambda x, a, s, i: (x.polyval(a[0, :4], a[1]), x.interp(a[1], x.sort(a[0]), a[2])),
     "norms": lambda x, a, s, i: (x.linalg.norm(a), x.linalg.norm(a, axis=0), x.trace(s)),
+    "systems": lambda x, a, s, i: (x.linalg.solve(s, s[0]), x.linalg.inv(s), x.linalg.det(s), x.linalg.slogdet(s)[1]),
+    "systems of other kinds": lambda x, a, s, i: (x.linalg.solve(s + 1j * s.T, s[:, :3]), x.linalg.inv(s.astype("f4")[:9, :9])),
+    "batches of systems": lambda x, a, s, i: (x.linalg.solve(s[:24].reshape(12, 8, 8), s[:24].reshape(12, 8, 8)[..., 0:2]),),
+    "Cholesky factors": lambda x, a, s, i: tuple(
+        x.linalg.cholesky(it @ it.conj().swapaxes(-1, -2) + 9 * x.eye(it.shape[-2])) for it in (a, s + 1j * s.T, s.reshape(16, 8, 8))
+    ),
+    "orthogonal factors": lambda x, a, s, i: (*x.linalg.qr(a), *x.linalg.qr(a.T, mode="complete"), *x.linalg.qr(s + 1j * s.T)),
+    "singular values": lambda x, a, s, i: tuple(
+        part for it in (a, a.T, s + 1j * s.T, s.reshape(16, 8, 8)) for part in (x.linalg.svd(it)[1], product_of_svd(x, it))
+    ),
+    "eigenvalues": lambda x, a, s, i: tuple(
+        part for it in (s + s.T, s + s.T + 1j * (s - s.T)) for part in (x.linalg.eigvalsh(it), product_of_eigh(x, it))
+    ),
+    "least squares": lambda x, a, s, i: (x.linalg.lstsq(a, a[:, :2] + 1, rcond=None)[0], x.linalg.pinv(a), x.linalg.matrix_rank(a[:, :3])),
+    "condition": lambda x, a, s, i: (x.linalg.matrix_power(s, 3), x.linalg.norm(s, 2)),
 }
+
+
+def product_of_svd(x, matrix):
+    """The matrix, from its singular values and vectors."""
+    u, s, v = x.linalg.svd(matrix, full_matrices=False)
+    return (u * s[..., None, :]) @ v
+
+
+def product_of_eigh(x, matrix):
+    """The matrix, from its eigenvalues and eigenvectors."""
+    w, v = x.linalg.eigh(matrix)
+    return (v * w) @ v.conj().T
+
+
+# Each is computed by both packages of sparse matrices, from the same ones: `m` and `n` in compressed rows, `v` and `w` dense.
+SPARSE = {
+    "sparse products": lambda p, l, m, n, v, w: (m @ v, m @ w, m.T @ v, m @ n, (m @ n.T).tocsc(), m.multiply(n), m.tocsc() @ w, m.tocoo() @ v),
+    "sparse sums": lambda p, l, m, n, v, w: (m + n, m - 2 * n, (m + n).sum(axis=0), abs(m), m.power(2), m.maximum(n)),
+    "sparse conversions": lambda p, l, m, n, v, w: (m.tocsc(), m.tocoo(), m.tocoo().tocsc(), m.tocsc().tocsr(), m.T.tocsr(), p.csr_matrix(w), p.csc_matrix(w), m.todense()),
+    "sparse parts": lambda p, l, m, n, v, w: (m[3:9], m[:, 2:7], m[4], p.tril(m), p.triu(m), m.diagonal(), p.vstack([m, n]), p.hstack([m, n]), p.kron(m[:3, :3], n[:2, :2])),
+    "sparse kinds of numbers": lambda p, l, m, n, v, w: tuple(
+        part for kind in ("f4", "c8", "c16") for part in (m.astype(kind) @ v.astype(kind), m.astype(kind) @ n.astype(kind), m.astype(kind) + n.astype(kind))
+    ),
+    "sparse systems": lambda p, l, m, n, v, w: (
+        l.spsolve(m.tocsr(), v), l.spsolve_triangular(p.tril(m).tocsr(), v, lower=True), l.spsolve_triangular(p.triu(m).tocsr(), w, lower=False),
+        l.cg(m @ m.T, v, rtol=1e-13, maxiter=5000)[0], l.norm(m),
+    ),
+    "sparse eigenvalues": lambda p, l, m, n, v, w: (l.eigsh(m @ m.T, k=3, return_eigenvectors=False), l.svds(m, k=3, return_singular_vectors=False)),
+}
+
+
+def both_sparse(work):
+    """Results by CuPy and by SciPy."""
+    flat = []
+    for package, linalg, array in ((cupyx.scipy.sparse, cupyx.scipy.sparse.linalg, cupy.asarray), (scipy.sparse, scipy.sparse.linalg, numpy.asarray)):
+        arrays = [numpy.where(abs(SQUARE) > limit, SQUARE, 0) + 9 * numpy.eye(32) for limit in (1.2, 1.4)]
+        matrices = [package.csr_matrix(scipy.sparse.csr_matrix(it)) for it in arrays]
+        results = work(package, linalg, *matrices, array(FLOATS[0, :32].copy()), array(FLOATS[:32, :5].copy()))
+        flat.append([it.toarray() if hasattr(it, "toarray") else it for it in results])
+    return flat[0], flat[1]
+
 
 SQUARES = cupy.ElementwiseKernel("T x, T y", "T z", "z = x * x - y * y", "squares")
 LENGTH = cupy.ReductionKernel("T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0", "length")
@@ -82,12 +140,13 @@ def differs(found, wanted):
     if found.shape != wanted.shape or wanted.dtype.kind in "biu":
         return not numpy.array_equal(found, wanted)
     epsilon = max(numpy.finfo(kind).eps for kind in (found.dtype, wanted.dtype))
-    return not numpy.allclose(found, wanted, rtol=0, atol=16 * epsilon * max(1, numpy.abs(wanted).max()))
+    return not numpy.allclose(found, wanted, rtol=0, atol=64 * epsilon * max(1, numpy.abs(wanted).max()))
 
 
 def main():
     """Prints each computation, and ends with an error if one differs."""
     computations = {name: (lambda work=work: both(work)) for name, work in COMPUTATIONS.items()}
+    computations.update({name: (lambda work=work: both_sparse(work)) for name, work in SPARSE.items()})
     computations.update({"own kernels": own_kernels, "random numbers": random_numbers})
     wrong = 0
     for name, work in computations.items():
@@ -99,7 +158,7 @@ def main():
             outcome = f"{type(reason).__name__}: {reason}"
         wrong += outcome != "equal"
         print(f"{name}: {outcome}", flush=True)
-    print(f"CuPy {cupy.__version__}: {len(computations) - wrong} of {len(computations)} computations are equal to NumPy's")
+    print(f"CuPy {cupy.__version__}: {len(computations) - wrong} of {len(computations)} computations are equal to NumPy's and SciPy's")
     sys.exit(wrong > 0)
 
 

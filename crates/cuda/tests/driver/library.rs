@@ -34,10 +34,11 @@ fn every_entry_of_the_interface_is_there() {
 }
 
 /// Libraries: entries of all versions, how many there are at least, and names.
-const LIBRARIES: [(&str, usize, [&str; 2]); 3] = [
-    (include_str!("../../../cublas/entries.txt"), 501, ["libcublas.so.12", "libcublas.so.13"]),
-    (include_str!("../../../cufft/entries.txt"), 75, ["libcufft.so.11", "libcufft.so.12"]),
-    (include_str!("../../../cusolver/entries.txt"), 615, ["libcusolver.so.11", "libcusolver.so.12"]),
+const LIBRARIES: [(&str, usize, &[&str]); 4] = [
+    (include_str!("../../../cublas/entries.txt"), 501, &["libcublas.so.12", "libcublas.so.13"]),
+    (include_str!("../../../cufft/entries.txt"), 75, &["libcufft.so.11", "libcufft.so.12"]),
+    (include_str!("../../../cusolver/entries.txt"), 615, &["libcusolver.so.11", "libcusolver.so.12"]),
+    (include_str!("../../../cusparse/entries.txt"), 487, &["libcusparse.so.12"]),
 ];
 
 #[test]

@@ -47,6 +47,8 @@ pub(crate) fn folder() -> &'static Path {
         let of_fourier =
             [("libcufft.so.12", fourier.clone()), ("libcufft.so.11", fourier11), ("libcufft.so", fourier)];
         let (solver, solver11) = (library("libheddle_cusolver.so"), library("libheddle_cusolver11.so"));
+        let sparse = library("libheddle_cusparse.so");
+        let of_sparse = [("libcusparse.so.12", sparse.clone()), ("libcusparse.so", sparse)];
         let of_solver = [
             ("libcusolver.so.12", solver.clone()),
             ("libcusolver.so.11", solver11),
@@ -55,7 +57,7 @@ pub(crate) fn folder() -> &'static Path {
         let names = of_driver.into_iter().chain(of_runtime).chain(of_libraries).chain(of_random);
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cudart/libcudart_static.a");
         for (name, library) in
-            names.chain(of_fourier).chain(of_solver).chain([("libcudart_static.a", script)])
+            names.chain(of_fourier).chain(of_solver).chain(of_sparse).chain([("libcudart_static.a", script)])
         {
             std::os::unix::fs::symlink(library, folder.join(name)).expect("the target folder can be written");
         }

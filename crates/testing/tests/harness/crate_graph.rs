@@ -84,6 +84,7 @@ const RULES: &[Rule] = &[
     rule("solver", "heddle-solver", &["heddle-blas"]),
     rule("cusolver", "heddle-cusolver", &["heddle-blas", "heddle-hostcall", "heddle-solver"]),
     rule("cusolver11", "heddle-cusolver11", &["heddle-blas", "heddle-hostcall", "heddle-solver"]),
+    rule("cusparse", "heddle-cusparse", &["heddle-blas", "heddle-hostcall", "heddle-solver"]),
     rule("cufft", "heddle-cufft", &["heddle-fft", "heddle-hostcall"]),
     rule("cufft11", "heddle-cufft11", &["heddle-fft", "heddle-hostcall"]),
     rule(
@@ -105,6 +106,7 @@ const RULES: &[Rule] = &[
             "heddle-cufft11",
             "heddle-cusolver",
             "heddle-cusolver11",
+            "heddle-cusparse",
         ],
     ),
     rule(
@@ -421,8 +423,8 @@ fn two_types_of_one_name_are_noticed() {
 /// The crates that call what is not Rust, or are called by it.
 const UNSAFE: &[&str] = &[
     "blas", "bundle", "capi", "cublas", "cublas12", "cuda", "curand", "cudart", "cudart12", "cufft",
-    "cufft11", "cusolver", "cusolver11", "fft", "hostcall", "library", "llvm", "opencl", "plugin", "runtime",
-    "solver", "units",
+    "cufft11", "cusolver", "cusolver11", "cusparse", "fft", "hostcall", "library", "llvm", "opencl", "plugin",
+    "runtime", "solver", "units",
 ];
 
 #[test]

@@ -1,0 +1,94 @@
+//! The C interface: one function for each entry of the library.
+
+/// Defines routines, each with its entries for kinds of numbers.
+macro_rules! routines {
+    ($(fn $name:ident [$($entry:literal: $type:ty),* $(,)?] $arguments:tt $body:block)*) => {$(
+        routines! { @generic $name $arguments $body }
+        $( routines! { @entry $name $entry, $type, $arguments } )*
+    )*};
+    (@generic $name:ident ($($argument:ident: $kind:ty),* $(,)?) $body:block) => {
+        // SAFETY: pointers are null or valid as the interface requires.
+        #[allow(clippy::too_many_arguments)]
+        unsafe fn $name<T: heddle_blas::Number>($($argument: $kind),*) -> $crate::status::SparseResult<()> {
+            // SAFETY: the caller's promise.
+            unsafe { $body }
+        }
+    };
+    (@entry $name:ident $entry:literal, $type:ty, ($($argument:ident: $kind:ty),* $(,)?)) => {
+        const _: () = {
+            type T = $type;
+            #[unsafe(export_name = concat!("cusparse", $entry))]
+            #[allow(clippy::too_many_arguments)]
+            unsafe extern "C" fn entry($($argument: $kind),*) -> $crate::status::SparseStatus {
+                // SAFETY: the caller's promise.
+                $crate::status::answer(move || unsafe { $name::<T>($($argument),*) })
+            }
+        };
+    };
+}
+
+/// Defines entries that take no kind of numbers.
+macro_rules! entries {
+    ($($entries:tt)*) => { heddle_hostcall::library_entries! { $($entries)* } };
+}
+
+/// Defines entries with two names, the second one for what is only read.
+macro_rules! twin_entries {
+    ($(fn $name:ident, $constant:ident $arguments:tt $body:block)*) => {
+        entries! { $( fn $name $arguments $body fn $constant $arguments $body )* }
+    };
+}
+
+/// Computes an expression with the type `T` of a `cudaDataType`.
+macro_rules! with_kind {
+    ($kind:expr, $type:ident => $body:expr) => {
+        match $kind {
+            0 => {
+                type $type = f32;
+                $body
+            }
+            1 => {
+                type $type = f64;
+                $body
+            }
+            4 => {
+                type $type = $crate::api::C32;
+                $body
+            }
+            5 => {
+                type $type = $crate::api::C64;
+                $body
+            }
+            _ => Err($crate::status::SparseError($crate::status::NOT_SUPPORTED)),
+        }
+    };
+}
+
+pub mod helper;
+pub mod describe;
+pub mod vectors;
+pub mod products;
+pub mod sums;
+pub mod systems;
+pub mod dense;
+pub mod indices;
+pub mod incomplete;
+pub mod refused;
+
+/// Complex numbers in single precision.
+pub(crate) type C32 = heddle_blas::Complex<f32>;
+/// Complex numbers in double precision.
+pub(crate) type C64 = heddle_blas::Complex<f64>;
+
+/// Reads `cusparseOperation_t`.
+pub(crate) fn transpose(value: i32) -> crate::status::SparseResult<heddle_blas::Transpose> {
+    use heddle_blas::Transpose;
+    crate::status::valid((0..=2).contains(&value))?;
+    Ok([Transpose::No, Transpose::Yes, Transpose::Conjugate][value as usize])
+}
+
+/// Returns a length; negative ones are errors.
+pub(crate) fn length(value: i64) -> crate::status::SparseResult<usize> {
+    crate::status::valid(value >= 0)?;
+    Ok(value as usize)
+}
