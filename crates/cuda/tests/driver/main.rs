@@ -4,5 +4,6 @@ mod place;
 mod library;
 mod programs;
 mod runtime;
+mod solvers;
 mod ocelot;
 mod python;
