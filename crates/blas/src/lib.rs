@@ -23,7 +23,7 @@ pub mod batch;
 pub mod factor;
 pub mod convert;
 
-pub use number::{Complex, Number, Real};
+pub use number::{C32, C64, Complex, Number, Re, Real};
 
 /// Choice of a transposed operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -149,6 +149,13 @@ pub struct Complex<R> {
     pub im: R,
 }
 
+/// Complex number in single precision.
+pub type C32 = Complex<f32>;
+/// Complex number in double precision.
+pub type C64 = Complex<f64>;
+/// Real type of a kind of numbers.
+pub type Re<T> = <T as Number>::Real;
+
 impl<R: Real> Add for Complex<R> {
     type Output = Self;
     #[inline(always)]

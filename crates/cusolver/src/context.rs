@@ -73,6 +73,9 @@ pub struct RoutineOptions {
     pub sweeps: i32,
 }
 
+/// Handle of options.
+pub type OptionsHandle = *mut RoutineOptions;
+
 /// Distinguishes options from other memory.
 const OPTIONS_MAGIC: u64 = 0x6865_6464_6c65_6f70;
 

@@ -6,8 +6,21 @@ use heddle_blas::Number;
 use heddle_blas::view::{View, ViewMut};
 use std::ffi::c_void;
 
-/// Address of numbers or indices.
-pub type Address = *mut c_void;
+/// SparseAddress of numbers or indices.
+pub type SparseAddress = *mut c_void;
+
+/// Handle of a sparse vector.
+pub type SparseVectorHandle = *mut Descriptor<SparseVector>;
+/// Handle of a dense vector.
+pub type DenseVectorHandle = *mut Descriptor<DenseVector>;
+/// Handle of a dense matrix.
+pub type DenseArrayHandle = *mut Descriptor<DenseArray>;
+/// Handle of a sparse matrix.
+pub type SparseMatrixHandle = *mut Descriptor<SparseMatrix>;
+/// Handle of the object of a routine.
+pub type RoutineStateHandle = *mut Descriptor<RoutineState>;
+/// Handle of a report.
+pub type PivotReportHandle = *mut Descriptor<PivotReport>;
 
 /// Data that a program holds by a pointer.
 pub trait Described: Copy {
@@ -69,9 +82,9 @@ pub struct SparseVector {
     /// Elements that are stored.
     pub count: i64,
     /// Their places.
-    pub indices: Address,
+    pub indices: SparseAddress,
     /// Their values.
-    pub values: Address,
+    pub values: SparseAddress,
     /// `cusparseIndexType_t`
     pub index_kind: i32,
     /// `cusparseIndexBase_t`
@@ -106,7 +119,7 @@ pub struct DenseVector {
     /// Number of elements.
     pub size: i64,
     /// Their values.
-    pub values: Address,
+    pub values: SparseAddress,
     /// `cudaDataType`
     pub kind: i32,
 }
@@ -125,7 +138,7 @@ pub struct DenseArray {
     /// Elements from one column to the next, or from one row to the next.
     pub ld: i64,
     /// Values.
-    pub values: Address,
+    pub values: SparseAddress,
     /// `cudaDataType`
     pub kind: i32,
     /// True if rows follow each other.
@@ -167,11 +180,11 @@ pub struct SparseMatrix {
     /// Elements that are stored.
     pub count: i64,
     /// Bounds of rows or columns; rows of elements that are stored by coordinates.
-    pub offsets: Address,
+    pub offsets: SparseAddress,
     /// Columns, or rows in compressed columns.
-    pub indices: Address,
+    pub indices: SparseAddress,
     /// Values.
-    pub values: Address,
+    pub values: SparseAddress,
     /// `cusparseIndexType_t` of the offsets.
     pub offset_kind: i32,
     /// `cusparseIndexType_t` of the indices.

@@ -1,6 +1,6 @@
 //! Elements of sparse matrices in the program's memory.
 
-use crate::descriptor::Address;
+use crate::descriptor::SparseAddress;
 use crate::status::{NOT_SUPPORTED, SparseError, SparseResult};
 use heddle_blas::{Number, Transpose};
 use heddle_solver::sparse_rows::sort_rows;
@@ -30,7 +30,7 @@ pub enum IndexArray {
 
 impl IndexArray {
     /// Returns an array of a `cusparseIndexType_t`.
-    pub fn new(address: Address, kind: i32) -> SparseResult<IndexArray> {
+    pub fn new(address: SparseAddress, kind: i32) -> SparseResult<IndexArray> {
         match kind {
             2 => Ok(IndexArray::Narrow(address.cast())),
             3 => Ok(IndexArray::Wide(address.cast())),

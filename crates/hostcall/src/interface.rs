@@ -73,6 +73,17 @@ macro_rules! library_entries {
     )*};
 }
 
+/// Defines items with `T` as the name of a kind of numbers.
+#[macro_export]
+macro_rules! items_of_kind {
+    ($kind:ty => $($items:item)*) => {
+        const _: () = {
+            type T = $kind;
+            $($items)*
+        };
+    };
+}
+
 /// Defines entries that a library does not support. They take no argument: nothing that they are handed is looked at.
 #[macro_export]
 macro_rules! refused_entries {

@@ -242,6 +242,12 @@ fn singular<T: Number>() {
         let mut a = match at % 5 {
             3 => numbers.of_rank::<T>(m, n, m.min(n) / 2),
             4 => DenseMatrix::from_fn(m, n, |i, j| if j == i + 1 { T::ONE } else { T::ZERO }),
+            // Zeros on the diagonal of a bidiagonal matrix.
+            2 => DenseMatrix::from_fn(m, n, |i, j| match () {
+                () if i == j && i % 5 != 2 => T::from_real(T::Real::from_f64(1.0 + i as f64)),
+                () if j == i + 1 => T::ONE,
+                () => T::ZERO,
+            }),
             _ => numbers.matrix::<T>(m, n),
         };
         if at % 7 == 6 {

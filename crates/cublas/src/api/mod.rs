@@ -20,11 +20,10 @@ macro_rules! routines {
     ($(fn $name:ident [$($entry:literal: $type:ty),* $(,)?] $arguments:tt $body:block)*) => {$(
         routines! { @generic $name $arguments $body }
         $(
-            const _: () = {
-                type T = $type;
+            heddle_hostcall::items_of_kind! { $type =>
                 sized_entry! { $name::<T, Int>, $entry, i32, $arguments }
                 sized_entry! { $name::<T, Int>, concat!($entry, "_64"), i64, $arguments }
-            };
+            }
         )*
     )*};
     (@generic $name:ident ($($argument:ident: $kind:ty),* $(,)?) $body:block) => {
@@ -65,9 +64,4 @@ pub mod batched;
 pub mod mixed;
 pub mod refused;
 
-/// Real type of a kind of numbers.
-pub(crate) type Re<T> = <T as heddle_blas::Number>::Real;
-/// Complex numbers in single precision.
-pub(crate) type C32 = heddle_blas::Complex<f32>;
-/// Complex numbers in double precision.
-pub(crate) type C64 = heddle_blas::Complex<f64>;
+pub(crate) use heddle_blas::{C32, C64, Re};

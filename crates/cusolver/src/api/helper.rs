@@ -1,12 +1,10 @@
 //! Handles, options, logging, and the version.
 
 use crate::VERSION;
-use crate::context::{RoutineOptions, SolverContext, SolverHandle};
+use crate::context::{OptionsHandle, RoutineOptions, SolverContext, SolverHandle};
 use crate::status::{put, valid};
 use heddle_hostcall::Stream;
 use std::ffi::c_void;
-
-type Options = *mut RoutineOptions;
 
 entries! {
     fn cusolverGetProperty(kind: i32, value: *mut i32) {
@@ -70,14 +68,14 @@ entries! {
         put(mode, SolverContext::of(handle)?.math_mode.get())
     }
 
-    fn cusolverDnCreateParams(options: *mut Options) {
+    fn cusolverDnCreateParams(options: *mut OptionsHandle) {
         valid(!options.is_null())?;
         put(options, RoutineOptions::create())
     }
-    fn cusolverDnDestroyParams(options: Options) {
+    fn cusolverDnDestroyParams(options: OptionsHandle) {
         RoutineOptions::destroy(options)
     }
-    fn cusolverDnSetAdvOptions(options: Options, _function: i32, algorithm: i32) {
+    fn cusolverDnSetAdvOptions(options: OptionsHandle, _function: i32, algorithm: i32) {
         RoutineOptions::of(options)?;
         valid((0..=2).contains(&algorithm))
     }
@@ -94,31 +92,31 @@ entries! {
 macro_rules! jacobi_options {
     ($($create:ident $destroy:ident $tolerance:ident $sweeps:ident $sort:ident $residual:ident $executed:ident;)*) => {
         entries! {$(
-            fn $create(options: *mut Options) {
+            fn $create(options: *mut OptionsHandle) {
                 valid(!options.is_null())?;
                 put(options, RoutineOptions::create())
             }
-            fn $destroy(options: Options) {
+            fn $destroy(options: OptionsHandle) {
                 RoutineOptions::destroy(options)
             }
-            fn $tolerance(options: Options, tolerance: f64) {
+            fn $tolerance(options: OptionsHandle, tolerance: f64) {
                 RoutineOptions::of(options)?.tolerance = tolerance;
                 Ok(())
             }
-            fn $sweeps(options: Options, sweeps: i32) {
+            fn $sweeps(options: OptionsHandle, sweeps: i32) {
                 RoutineOptions::of(options)?.sweeps = sweeps;
                 Ok(())
             }
-            fn $sort(options: Options, _sort: i32) {
+            fn $sort(options: OptionsHandle, _sort: i32) {
                 // Values are sorted always.
                 RoutineOptions::of(options).map(|_| ())
             }
-            fn $residual(handle: SolverHandle, options: Options, residual: *mut f64) {
+            fn $residual(handle: SolverHandle, options: OptionsHandle, residual: *mut f64) {
                 SolverContext::of(handle)?;
                 RoutineOptions::of(options)?;
                 put(residual, 0.0)
             }
-            fn $executed(handle: SolverHandle, options: Options, sweeps: *mut i32) {
+            fn $executed(handle: SolverHandle, options: OptionsHandle, sweeps: *mut i32) {
                 SolverContext::of(handle)?;
                 RoutineOptions::of(options)?;
                 put(sweeps, 0)

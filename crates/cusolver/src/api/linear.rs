@@ -185,7 +185,7 @@ routines! {
         handle: SolverHandle, n: i32, a: *mut T, lda: i32, first: i32, last: i32, pivots: *const i32, increment: i32,
     ) {
         let context = SolverContext::of(handle)?;
-        // Rows of the matrix are not told: columns are as long as exchanges need.
+        // The number of rows is no argument: columns are as long as exchanges need.
         valid(first >= 1 && last >= first && increment.abs() == 1 && lda >= last && !pivots.is_null())?;
         let a = DeviceMatrix::new(a, lda.into(), 0, length(n.into())?)?;
         context.submit(move || {

@@ -15,15 +15,14 @@ macro_rules! routines {
         }
     };
     (@entry $name:ident $entry:literal, $type:ty, ($($argument:ident: $kind:ty),* $(,)?)) => {
-        const _: () = {
-            type T = $type;
+        heddle_hostcall::items_of_kind! { $type =>
             #[unsafe(export_name = concat!("cusolver", $entry))]
             #[allow(clippy::too_many_arguments)]
             unsafe extern "C" fn entry($($argument: $kind),*) -> $crate::status::SolverStatus {
                 // SAFETY: the caller's promise.
                 $crate::status::answer(move || unsafe { $name::<T>($($argument),*) })
             }
-        };
+        }
     };
 }
 
@@ -42,9 +41,4 @@ pub mod wide;
 pub mod sparse;
 pub mod refused;
 
-/// Real type of a kind of numbers.
-pub(crate) type Re<T> = <T as heddle_blas::Number>::Real;
-/// Complex numbers in single precision.
-pub(crate) type C32 = heddle_blas::Complex<f32>;
-/// Complex numbers in double precision.
-pub(crate) type C64 = heddle_blas::Complex<f64>;
+pub(crate) use heddle_blas::{C32, C64, Re};

@@ -1,10 +1,10 @@
-//! The interface with integers of 64 bits, whose numbers are told by `cudaDataType`.
+//! The interface with integers of 64 bits, whose kinds of numbers are arguments, `cudaDataType`.
 
 use super::linear::{factor_lu, factor_positive, solve_lu, solve_positive};
 use super::orthogonal::factor_orthogonal;
 use super::spectral::{EigenProblem, EigenRange, SingularProblem, eigen_batch};
 use super::{C32, C64, Re};
-use crate::context::{RoutineOptions, SolverContext, SolverHandle};
+use crate::context::{OptionsHandle, SolverContext, SolverHandle};
 use crate::memory::{length, report};
 use crate::status::{NOT_SUPPORTED, SolverError, SolverResult, ensure, put, valid};
 use heddle_blas::{Number, Real};
@@ -12,7 +12,6 @@ use std::ffi::c_void;
 
 /// Address of numbers.
 type Pointer = *mut c_void;
-type Options = *mut RoutineOptions;
 
 /// `CUDA_R_32F`, `CUDA_R_64F`, `CUDA_C_32F`, `CUDA_C_64F`
 const KINDS: [i32; 4] = [0, 1, 4, 5];
@@ -100,21 +99,21 @@ unsafe fn eigen_range<T: Number>(
 
 entries! {
     fn cusolverDnXgetrf_bufferSize(
-        handle: SolverHandle, _options: Options, _m: i64, _n: i64, kind: i32, _a: Pointer, _lda: i64, compute: i32, on_device: *mut usize,
+        handle: SolverHandle, _options: OptionsHandle, _m: i64, _n: i64, kind: i32, _a: Pointer, _lda: i64, compute: i32, on_device: *mut usize,
         on_host: *mut usize,
     ) {
         one_kind(kind, &[compute])?;
         sizes(handle, on_device, on_host)
     }
     fn cusolverDnXgetrf(
-        handle: SolverHandle, _options: Options, m: i64, n: i64, kind: i32, a: Pointer, lda: i64, pivots: *mut i64, compute: i32,
+        handle: SolverHandle, _options: OptionsHandle, m: i64, n: i64, kind: i32, a: Pointer, lda: i64, pivots: *mut i64, compute: i32,
         _device: Pointer, _device_size: usize, _host: Pointer, _host_size: usize, info: *mut i32,
     ) {
         one_kind(kind, &[compute])?;
         with_kind!(kind, T => factor_lu::<T, i64>(handle, (m, n), (a.cast(), lda), pivots, info))
     }
     fn cusolverDnXgetrs(
-        handle: SolverHandle, _options: Options, trans: i32, n: i64, sides: i64, kind: i32, a: Pointer, lda: i64, pivots: *const i64,
+        handle: SolverHandle, _options: OptionsHandle, trans: i32, n: i64, sides: i64, kind: i32, a: Pointer, lda: i64, pivots: *const i64,
         kind_b: i32, b: Pointer, ldb: i64, info: *mut i32,
     ) {
         one_kind(kind, &[kind_b])?;
@@ -126,21 +125,21 @@ entries! {
     }
 
     fn cusolverDnXpotrf_bufferSize(
-        handle: SolverHandle, _options: Options, _uplo: i32, _n: i64, kind: i32, _a: Pointer, _lda: i64, compute: i32,
+        handle: SolverHandle, _options: OptionsHandle, _uplo: i32, _n: i64, kind: i32, _a: Pointer, _lda: i64, compute: i32,
         on_device: *mut usize, on_host: *mut usize,
     ) {
         one_kind(kind, &[compute])?;
         sizes(handle, on_device, on_host)
     }
     fn cusolverDnXpotrf(
-        handle: SolverHandle, _options: Options, uplo: i32, n: i64, kind: i32, a: Pointer, lda: i64, compute: i32,
+        handle: SolverHandle, _options: OptionsHandle, uplo: i32, n: i64, kind: i32, a: Pointer, lda: i64, compute: i32,
         _device: Pointer, _device_size: usize, _host: Pointer, _host_size: usize, info: *mut i32,
     ) {
         one_kind(kind, &[compute])?;
         with_kind!(kind, T => factor_positive::<T>(handle, uplo, n, (a.cast(), lda), info))
     }
     fn cusolverDnXpotrs(
-        handle: SolverHandle, _options: Options, uplo: i32, n: i64, sides: i64, kind: i32, a: Pointer, lda: i64, kind_b: i32, b: Pointer,
+        handle: SolverHandle, _options: OptionsHandle, uplo: i32, n: i64, sides: i64, kind: i32, a: Pointer, lda: i64, kind_b: i32, b: Pointer,
         ldb: i64, info: *mut i32,
     ) {
         one_kind(kind, &[kind_b])?;
@@ -151,14 +150,14 @@ entries! {
     }
 
     fn cusolverDnXgeqrf_bufferSize(
-        handle: SolverHandle, _options: Options, _m: i64, _n: i64, kind: i32, _a: Pointer, _lda: i64, kind_tau: i32, _tau: Pointer,
+        handle: SolverHandle, _options: OptionsHandle, _m: i64, _n: i64, kind: i32, _a: Pointer, _lda: i64, kind_tau: i32, _tau: Pointer,
         compute: i32, on_device: *mut usize, on_host: *mut usize,
     ) {
         one_kind(kind, &[kind_tau, compute])?;
         sizes(handle, on_device, on_host)
     }
     fn cusolverDnXgeqrf(
-        handle: SolverHandle, _options: Options, m: i64, n: i64, kind: i32, a: Pointer, lda: i64, kind_tau: i32, tau: Pointer, compute: i32,
+        handle: SolverHandle, _options: OptionsHandle, m: i64, n: i64, kind: i32, a: Pointer, lda: i64, kind_tau: i32, tau: Pointer, compute: i32,
         _device: Pointer, _device_size: usize, _host: Pointer, _host_size: usize, info: *mut i32,
     ) {
         one_kind(kind, &[kind_tau, compute])?;
@@ -166,7 +165,7 @@ entries! {
     }
 
     fn cusolverDnXsyevd_bufferSize(
-        handle: SolverHandle, _options: Options, _mode: i32, _uplo: i32, _n: i64, kind: i32, _a: Pointer, _lda: i64, kind_w: i32,
+        handle: SolverHandle, _options: OptionsHandle, _mode: i32, _uplo: i32, _n: i64, kind: i32, _a: Pointer, _lda: i64, kind_w: i32,
         _values: Pointer, compute: i32, on_device: *mut usize, on_host: *mut usize,
     ) {
         one_kind(kind, &[compute])?;
@@ -174,7 +173,7 @@ entries! {
         sizes(handle, on_device, on_host)
     }
     fn cusolverDnXsyevd(
-        handle: SolverHandle, _options: Options, mode: i32, uplo: i32, n: i64, kind: i32, a: Pointer, lda: i64, kind_w: i32, values: Pointer,
+        handle: SolverHandle, _options: OptionsHandle, mode: i32, uplo: i32, n: i64, kind: i32, a: Pointer, lda: i64, kind_w: i32, values: Pointer,
         compute: i32, _device: Pointer, _device_size: usize, _host: Pointer, _host_size: usize, info: *mut i32,
     ) {
         one_kind(kind, &[compute])?;
@@ -185,7 +184,7 @@ entries! {
         })
     }
     fn cusolverDnXsyevBatched_bufferSize(
-        handle: SolverHandle, _options: Options, _mode: i32, _uplo: i32, _n: i64, kind: i32, _a: Pointer, _lda: i64, kind_w: i32,
+        handle: SolverHandle, _options: OptionsHandle, _mode: i32, _uplo: i32, _n: i64, kind: i32, _a: Pointer, _lda: i64, kind_w: i32,
         _values: Pointer, compute: i32, on_device: *mut usize, on_host: *mut usize, _count: i64,
     ) {
         one_kind(kind, &[compute])?;
@@ -193,7 +192,7 @@ entries! {
         sizes(handle, on_device, on_host)
     }
     fn cusolverDnXsyevBatched(
-        handle: SolverHandle, _options: Options, mode: i32, uplo: i32, n: i64, kind: i32, a: Pointer, lda: i64, kind_w: i32, values: Pointer,
+        handle: SolverHandle, _options: OptionsHandle, mode: i32, uplo: i32, n: i64, kind: i32, a: Pointer, lda: i64, kind_w: i32, values: Pointer,
         compute: i32, _device: Pointer, _device_size: usize, _host: Pointer, _host_size: usize, info: *mut i32, count: i64,
     ) {
         one_kind(kind, &[compute])?;
@@ -201,7 +200,7 @@ entries! {
         with_kind!(kind, T => eigen_batch::<T>(handle, (mode, uplo), n, (a.cast(), lda), values.cast(), info, count))
     }
     fn cusolverDnXsyevdx_bufferSize(
-        handle: SolverHandle, _options: Options, _mode: i32, _range: i32, _uplo: i32, _n: i64, kind: i32, _a: Pointer, _lda: i64,
+        handle: SolverHandle, _options: OptionsHandle, _mode: i32, _range: i32, _uplo: i32, _n: i64, kind: i32, _a: Pointer, _lda: i64,
         _low: Pointer, _high: Pointer, _first: i64, _last: i64, _found: *mut i64, kind_w: i32, _values: Pointer, compute: i32,
         on_device: *mut usize, on_host: *mut usize,
     ) {
@@ -210,7 +209,7 @@ entries! {
         sizes(handle, on_device, on_host)
     }
     fn cusolverDnXsyevdx(
-        handle: SolverHandle, _options: Options, mode: i32, range: i32, uplo: i32, n: i64, kind: i32, a: Pointer, lda: i64, low: Pointer,
+        handle: SolverHandle, _options: OptionsHandle, mode: i32, range: i32, uplo: i32, n: i64, kind: i32, a: Pointer, lda: i64, low: Pointer,
         high: Pointer, first: i64, last: i64, found: *mut i64, kind_w: i32, values: Pointer, compute: i32, _device: Pointer,
         _device_size: usize, _host: Pointer, _host_size: usize, info: *mut i32,
     ) {
@@ -221,7 +220,7 @@ entries! {
     }
 
     fn cusolverDnXgesvd_bufferSize(
-        handle: SolverHandle, _options: Options, _left: i8, _right: i8, _m: i64, _n: i64, kind: i32, _a: Pointer, _lda: i64, kind_s: i32,
+        handle: SolverHandle, _options: OptionsHandle, _left: i8, _right: i8, _m: i64, _n: i64, kind: i32, _a: Pointer, _lda: i64, kind_s: i32,
         _values: Pointer, kind_u: i32, _u: Pointer, _ldu: i64, kind_v: i32, _v: Pointer, _ldv: i64, compute: i32, on_device: *mut usize,
         on_host: *mut usize,
     ) {
@@ -230,7 +229,7 @@ entries! {
         sizes(handle, on_device, on_host)
     }
     fn cusolverDnXgesvd(
-        handle: SolverHandle, _options: Options, left: i8, right: i8, m: i64, n: i64, kind: i32, a: Pointer, lda: i64, kind_s: i32,
+        handle: SolverHandle, _options: OptionsHandle, left: i8, right: i8, m: i64, n: i64, kind: i32, a: Pointer, lda: i64, kind_s: i32,
         values: Pointer, kind_u: i32, u: Pointer, ldu: i64, kind_v: i32, v: Pointer, ldv: i64, compute: i32, _device: Pointer,
         _device_size: usize, _host: Pointer, _host_size: usize, info: *mut i32,
     ) {
@@ -244,7 +243,7 @@ entries! {
         })
     }
     fn cusolverDnXgesvdp_bufferSize(
-        handle: SolverHandle, _options: Options, _mode: i32, _economic: i32, _m: i64, _n: i64, kind: i32, _a: Pointer, _lda: i64, kind_s: i32,
+        handle: SolverHandle, _options: OptionsHandle, _mode: i32, _economic: i32, _m: i64, _n: i64, kind: i32, _a: Pointer, _lda: i64, kind_s: i32,
         _values: Pointer, kind_u: i32, _u: Pointer, _ldu: i64, kind_v: i32, _v: Pointer, _ldv: i64, compute: i32, on_device: *mut usize,
         on_host: *mut usize,
     ) {
@@ -253,7 +252,7 @@ entries! {
         sizes(handle, on_device, on_host)
     }
     fn cusolverDnXgesvdp(
-        handle: SolverHandle, _options: Options, mode: i32, economic: i32, m: i64, n: i64, kind: i32, a: Pointer, lda: i64, kind_s: i32,
+        handle: SolverHandle, _options: OptionsHandle, mode: i32, economic: i32, m: i64, n: i64, kind: i32, a: Pointer, lda: i64, kind_s: i32,
         values: Pointer, kind_u: i32, u: Pointer, ldu: i64, kind_v: i32, v: Pointer, ldv: i64, compute: i32, _device: Pointer,
         _device_size: usize, _host: Pointer, _host_size: usize, info: *mut i32, error: *mut f64,
     ) {

@@ -3,20 +3,22 @@
 use super::helper::description;
 use super::{C32, C64, length};
 use crate::context::{SparseContext, SparseHandle};
-use crate::descriptor::{Address, DenseArray, Descriptor, SparseMatrix, one_kind};
+use crate::descriptor::{
+    DenseArray, DenseArrayHandle, Descriptor, SparseAddress, SparseMatrix, SparseMatrixHandle, one_kind,
+};
 use crate::elements::SparseLayout;
 use crate::status::{NOT_SUPPORTED, SparseResult, ensure, put, valid};
 use heddle_blas::Number;
 use heddle_solver::sparse_system::{SparseDescription, SparseRow};
 
-type Matrices = *mut Descriptor<SparseMatrix>;
-type Arrays = *mut Descriptor<DenseArray>;
-
 /// Finds a sparse and a dense matrix, which have one size and kind.
 ///
 /// # Safety
 /// The descriptors are there, or null.
-unsafe fn pair(sparse: Matrices, dense: Arrays) -> SparseResult<(SparseMatrix, DenseArray)> {
+unsafe fn pair(
+    sparse: SparseMatrixHandle,
+    dense: DenseArrayHandle,
+) -> SparseResult<(SparseMatrix, DenseArray)> {
     // SAFETY: the caller's promise.
     let (sparse, dense) = unsafe { (*Descriptor::of(sparse)?, *Descriptor::of(dense)?) };
     one_kind(sparse.kind, &[dense.kind])?;
@@ -70,12 +72,12 @@ unsafe fn analyze<T: Number>(sparse: &SparseMatrix, dense: &DenseArray) -> Spars
 }
 
 entries! {
-    fn cusparseSparseToDense_bufferSize(handle: SparseHandle, sparse: Matrices, dense: Arrays, _algorithm: i32, size: *mut usize) {
+    fn cusparseSparseToDense_bufferSize(handle: SparseHandle, sparse: SparseMatrixHandle, dense: DenseArrayHandle, _algorithm: i32, size: *mut usize) {
         SparseContext::of(handle)?;
         pair(sparse, dense)?;
         put(size, 1)
     }
-    fn cusparseSparseToDense(handle: SparseHandle, sparse: Matrices, dense: Arrays, _algorithm: i32, _buffer: Address) {
+    fn cusparseSparseToDense(handle: SparseHandle, sparse: SparseMatrixHandle, dense: DenseArrayHandle, _algorithm: i32, _buffer: SparseAddress) {
         let (context, (sparse, dense)) = (SparseContext::of(handle)?, pair(sparse, dense)?);
         with_kind!(sparse.kind, T => {
             let (elements, to) = (sparse.elements::<T>(0)?, dense.view_mut::<T>(0));
@@ -89,19 +91,19 @@ entries! {
             })
         })
     }
-    fn cusparseDenseToSparse_bufferSize(handle: SparseHandle, dense: Arrays, sparse: Matrices, _algorithm: i32, size: *mut usize) {
+    fn cusparseDenseToSparse_bufferSize(handle: SparseHandle, dense: DenseArrayHandle, sparse: SparseMatrixHandle, _algorithm: i32, size: *mut usize) {
         SparseContext::of(handle)?;
         pair(sparse, dense)?;
         put(size, 1)
     }
-    fn cusparseDenseToSparse_analysis(handle: SparseHandle, dense: Arrays, sparse: Matrices, _algorithm: i32, _buffer: Address) {
+    fn cusparseDenseToSparse_analysis(handle: SparseHandle, dense: DenseArrayHandle, sparse: SparseMatrixHandle, _algorithm: i32, _buffer: SparseAddress) {
         let (context, result) = (SparseContext::of(handle)?, sparse);
         let (sparse, dense) = pair(sparse, dense)?;
         let count = context.compute(|| with_kind!(sparse.kind, T => analyze::<T>(&sparse, &dense)))??;
         Descriptor::of(result)?.count = count;
         Ok(())
     }
-    fn cusparseDenseToSparse_convert(handle: SparseHandle, dense: Arrays, sparse: Matrices, _algorithm: i32, _buffer: Address) {
+    fn cusparseDenseToSparse_convert(handle: SparseHandle, dense: DenseArrayHandle, sparse: SparseMatrixHandle, _algorithm: i32, _buffer: SparseAddress) {
         let (context, (sparse, dense)) = (SparseContext::of(handle)?, pair(sparse, dense)?);
         with_kind!(sparse.kind, T => convert::<T>(context, sparse, dense))
     }

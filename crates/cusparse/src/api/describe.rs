@@ -1,16 +1,11 @@
 //! Descriptors of vectors and matrices: made, queried and changed.
 
 use crate::descriptor::{
-    Address, DenseArray, DenseVector, Descriptor, PivotReport, RoutineState, SparseMatrix, SparseVector,
+    DenseArray, DenseArrayHandle, DenseVector, DenseVectorHandle, Descriptor, PivotReport, RoutineState,
+    RoutineStateHandle, SparseAddress, SparseMatrix, SparseMatrixHandle, SparseVector, SparseVectorHandle,
 };
 use crate::elements::SparseLayout;
 use crate::status::{NOT_SUPPORTED, SparseResult, ensure, put, valid};
-
-type SparseVectors = *mut Descriptor<SparseVector>;
-type DenseVectors = *mut Descriptor<DenseVector>;
-type DenseArrays = *mut Descriptor<DenseArray>;
-type Matrices = *mut Descriptor<SparseMatrix>;
-type States = *mut Descriptor<RoutineState>;
 
 /// Writes a result that the program may not want.
 ///
@@ -26,7 +21,7 @@ unsafe fn put_if<V>(place: *mut V, value: V) {
 /// Sizes, arrays and kinds of a sparse matrix.
 struct MatrixArguments {
     sizes: [i64; 3],
-    arrays: [Address; 3],
+    arrays: [SparseAddress; 3],
     index_kinds: [i32; 2],
     base: i32,
     kind: i32,
@@ -37,7 +32,7 @@ struct MatrixArguments {
 /// # Safety
 /// The place is there, or null.
 unsafe fn create_matrix(
-    place: *mut Matrices,
+    place: *mut SparseMatrixHandle,
     layout: SparseLayout,
     arguments: MatrixArguments,
 ) -> SparseResult<()> {
@@ -76,10 +71,10 @@ unsafe fn create_matrix(
 /// # Safety
 /// The descriptor and the places are there, or null.
 unsafe fn get_matrix(
-    matrix: Matrices,
+    matrix: SparseMatrixHandle,
     layout: SparseLayout,
     sizes: [*mut i64; 3],
-    arrays: [*mut Address; 3],
+    arrays: [*mut SparseAddress; 3],
     index_kinds: [*mut i32; 2],
     (base, kind): (*mut i32, *mut i32),
 ) -> SparseResult<()> {
@@ -107,9 +102,9 @@ unsafe fn get_matrix(
 /// # Safety
 /// The descriptor is there, or null.
 unsafe fn set_arrays(
-    matrix: Matrices,
+    matrix: SparseMatrixHandle,
     layout: SparseLayout,
-    [offsets, indices, values]: [Address; 3],
+    [offsets, indices, values]: [SparseAddress; 3],
 ) -> SparseResult<()> {
     // SAFETY: the caller's promise.
     let it = unsafe { Descriptor::of(matrix)? };
@@ -118,15 +113,15 @@ unsafe fn set_arrays(
     Ok(())
 }
 
-twin_entries! {
+constant_entries! {
     fn cusparseCreateSpVec, cusparseCreateConstSpVec(
-        place: *mut SparseVectors, size: i64, count: i64, indices: Address, values: Address, index_kind: i32, base: i32, kind: i32,
+        place: *mut SparseVectorHandle, size: i64, count: i64, indices: SparseAddress, values: SparseAddress, index_kind: i32, base: i32, kind: i32,
     ) {
         valid(size >= 0 && (0..=size).contains(&count) && (0..=1).contains(&base) && (1..=3).contains(&index_kind))?;
         Descriptor::create(place, SparseVector { size, count, indices, values, index_kind, base, kind })
     }
     fn cusparseSpVecGet, cusparseConstSpVecGet(
-        vector: SparseVectors, size: *mut i64, count: *mut i64, indices: *mut Address, values: *mut Address, index_kind: *mut i32,
+        vector: SparseVectorHandle, size: *mut i64, count: *mut i64, indices: *mut SparseAddress, values: *mut SparseAddress, index_kind: *mut i32,
         base: *mut i32, kind: *mut i32,
     ) {
         let it = *Descriptor::of(vector)?;
@@ -139,27 +134,27 @@ twin_entries! {
         put_if(kind, it.kind);
         Ok(())
     }
-    fn cusparseSpVecGetValues, cusparseConstSpVecGetValues(vector: SparseVectors, values: *mut Address) {
+    fn cusparseSpVecGetValues, cusparseConstSpVecGetValues(vector: SparseVectorHandle, values: *mut SparseAddress) {
         put(values, Descriptor::of(vector)?.values)
     }
 
-    fn cusparseCreateDnVec, cusparseCreateConstDnVec(place: *mut DenseVectors, size: i64, values: Address, kind: i32) {
+    fn cusparseCreateDnVec, cusparseCreateConstDnVec(place: *mut DenseVectorHandle, size: i64, values: SparseAddress, kind: i32) {
         valid(size >= 0)?;
         Descriptor::create(place, DenseVector { size, values, kind })
     }
-    fn cusparseDnVecGet, cusparseConstDnVecGet(vector: DenseVectors, size: *mut i64, values: *mut Address, kind: *mut i32) {
+    fn cusparseDnVecGet, cusparseConstDnVecGet(vector: DenseVectorHandle, size: *mut i64, values: *mut SparseAddress, kind: *mut i32) {
         let it = *Descriptor::of(vector)?;
         put_if(size, it.size);
         put_if(values, it.values);
         put_if(kind, it.kind);
         Ok(())
     }
-    fn cusparseDnVecGetValues, cusparseConstDnVecGetValues(vector: DenseVectors, values: *mut Address) {
+    fn cusparseDnVecGetValues, cusparseConstDnVecGetValues(vector: DenseVectorHandle, values: *mut SparseAddress) {
         put(values, Descriptor::of(vector)?.values)
     }
 
     fn cusparseCreateDnMat, cusparseCreateConstDnMat(
-        place: *mut DenseArrays, rows: i64, columns: i64, ld: i64, values: Address, kind: i32, order: i32,
+        place: *mut DenseArrayHandle, rows: i64, columns: i64, ld: i64, values: SparseAddress, kind: i32, order: i32,
     ) {
         valid(rows >= 0 && columns >= 0 && (1..=2).contains(&order))?;
         let is_by_rows = order == 2;
@@ -167,7 +162,7 @@ twin_entries! {
         Descriptor::create(place, DenseArray { rows, columns, ld, values, kind, is_by_rows, batch: 1, stride: 0 })
     }
     fn cusparseDnMatGet, cusparseConstDnMatGet(
-        array: DenseArrays, rows: *mut i64, columns: *mut i64, ld: *mut i64, values: *mut Address, kind: *mut i32, order: *mut i32,
+        array: DenseArrayHandle, rows: *mut i64, columns: *mut i64, ld: *mut i64, values: *mut SparseAddress, kind: *mut i32, order: *mut i32,
     ) {
         let it = *Descriptor::of(array)?;
         put_if(rows, it.rows);
@@ -178,12 +173,12 @@ twin_entries! {
         put_if(order, if it.is_by_rows { 2 } else { 1 });
         Ok(())
     }
-    fn cusparseDnMatGetValues, cusparseConstDnMatGetValues(array: DenseArrays, values: *mut Address) {
+    fn cusparseDnMatGetValues, cusparseConstDnMatGetValues(array: DenseArrayHandle, values: *mut SparseAddress) {
         put(values, Descriptor::of(array)?.values)
     }
 
     fn cusparseCreateCsr, cusparseCreateConstCsr(
-        place: *mut Matrices, rows: i64, columns: i64, count: i64, offsets: Address, indices: Address, values: Address,
+        place: *mut SparseMatrixHandle, rows: i64, columns: i64, count: i64, offsets: SparseAddress, indices: SparseAddress, values: SparseAddress,
         offset_kind: i32, index_kind: i32, base: i32, kind: i32,
     ) {
         let (sizes, arrays) = ([rows, columns, count], [offsets, indices, values]);
@@ -191,7 +186,7 @@ twin_entries! {
         create_matrix(place, SparseLayout::Rows, arguments)
     }
     fn cusparseCreateCsc, cusparseCreateConstCsc(
-        place: *mut Matrices, rows: i64, columns: i64, count: i64, offsets: Address, indices: Address, values: Address,
+        place: *mut SparseMatrixHandle, rows: i64, columns: i64, count: i64, offsets: SparseAddress, indices: SparseAddress, values: SparseAddress,
         offset_kind: i32, index_kind: i32, base: i32, kind: i32,
     ) {
         let (sizes, arrays) = ([rows, columns, count], [offsets, indices, values]);
@@ -199,7 +194,7 @@ twin_entries! {
         create_matrix(place, SparseLayout::Columns, arguments)
     }
     fn cusparseCreateCoo, cusparseCreateConstCoo(
-        place: *mut Matrices, rows: i64, columns: i64, count: i64, offsets: Address, indices: Address, values: Address,
+        place: *mut SparseMatrixHandle, rows: i64, columns: i64, count: i64, offsets: SparseAddress, indices: SparseAddress, values: SparseAddress,
         index_kind: i32, base: i32, kind: i32,
     ) {
         let (sizes, arrays) = ([rows, columns, count], [offsets, indices, values]);
@@ -207,107 +202,107 @@ twin_entries! {
         create_matrix(place, SparseLayout::Coordinates, arguments)
     }
     fn cusparseCsrGet, cusparseConstCsrGet(
-        matrix: Matrices, rows: *mut i64, columns: *mut i64, count: *mut i64, offsets: *mut Address, indices: *mut Address,
-        values: *mut Address, offset_kind: *mut i32, index_kind: *mut i32, base: *mut i32, kind: *mut i32,
+        matrix: SparseMatrixHandle, rows: *mut i64, columns: *mut i64, count: *mut i64, offsets: *mut SparseAddress, indices: *mut SparseAddress,
+        values: *mut SparseAddress, offset_kind: *mut i32, index_kind: *mut i32, base: *mut i32, kind: *mut i32,
     ) {
         let (sizes, arrays) = ([rows, columns, count], [offsets, indices, values]);
         get_matrix(matrix, SparseLayout::Rows, sizes, arrays, [offset_kind, index_kind], (base, kind))
     }
     fn cusparseCscGet, cusparseConstCscGet(
-        matrix: Matrices, rows: *mut i64, columns: *mut i64, count: *mut i64, offsets: *mut Address, indices: *mut Address,
-        values: *mut Address, offset_kind: *mut i32, index_kind: *mut i32, base: *mut i32, kind: *mut i32,
+        matrix: SparseMatrixHandle, rows: *mut i64, columns: *mut i64, count: *mut i64, offsets: *mut SparseAddress, indices: *mut SparseAddress,
+        values: *mut SparseAddress, offset_kind: *mut i32, index_kind: *mut i32, base: *mut i32, kind: *mut i32,
     ) {
         let (sizes, arrays) = ([rows, columns, count], [offsets, indices, values]);
         get_matrix(matrix, SparseLayout::Columns, sizes, arrays, [offset_kind, index_kind], (base, kind))
     }
     fn cusparseCooGet, cusparseConstCooGet(
-        matrix: Matrices, rows: *mut i64, columns: *mut i64, count: *mut i64, offsets: *mut Address, indices: *mut Address,
-        values: *mut Address, index_kind: *mut i32, base: *mut i32, kind: *mut i32,
+        matrix: SparseMatrixHandle, rows: *mut i64, columns: *mut i64, count: *mut i64, offsets: *mut SparseAddress, indices: *mut SparseAddress,
+        values: *mut SparseAddress, index_kind: *mut i32, base: *mut i32, kind: *mut i32,
     ) {
         let (sizes, arrays) = ([rows, columns, count], [offsets, indices, values]);
         get_matrix(matrix, SparseLayout::Coordinates, sizes, arrays, [std::ptr::null_mut(), index_kind], (base, kind))
     }
-    fn cusparseSpMatGetValues, cusparseConstSpMatGetValues(matrix: Matrices, values: *mut Address) {
+    fn cusparseSpMatGetValues, cusparseConstSpMatGetValues(matrix: SparseMatrixHandle, values: *mut SparseAddress) {
         put(values, Descriptor::of(matrix)?.values)
     }
 }
 
 entries! {
-    fn cusparseDestroySpVec(vector: SparseVectors) { Descriptor::destroy(vector) }
-    fn cusparseDestroyDnVec(vector: DenseVectors) { Descriptor::destroy(vector) }
-    fn cusparseDestroyDnMat(array: DenseArrays) { Descriptor::destroy(array) }
-    fn cusparseDestroySpMat(matrix: Matrices) { Descriptor::destroy(matrix) }
-    fn cusparseSpVecSetValues(vector: SparseVectors, values: Address) {
+    fn cusparseDestroySpVec(vector: SparseVectorHandle) { Descriptor::destroy(vector) }
+    fn cusparseDestroyDnVec(vector: DenseVectorHandle) { Descriptor::destroy(vector) }
+    fn cusparseDestroyDnMat(array: DenseArrayHandle) { Descriptor::destroy(array) }
+    fn cusparseDestroySpMat(matrix: SparseMatrixHandle) { Descriptor::destroy(matrix) }
+    fn cusparseSpVecSetValues(vector: SparseVectorHandle, values: SparseAddress) {
         Descriptor::of(vector)?.values = values;
         Ok(())
     }
-    fn cusparseSpVecGetIndexBase(vector: SparseVectors, base: *mut i32) {
+    fn cusparseSpVecGetIndexBase(vector: SparseVectorHandle, base: *mut i32) {
         put(base, Descriptor::of(vector)?.base)
     }
-    fn cusparseDnVecSetValues(vector: DenseVectors, values: Address) {
+    fn cusparseDnVecSetValues(vector: DenseVectorHandle, values: SparseAddress) {
         Descriptor::of(vector)?.values = values;
         Ok(())
     }
-    fn cusparseDnMatSetValues(array: DenseArrays, values: Address) {
+    fn cusparseDnMatSetValues(array: DenseArrayHandle, values: SparseAddress) {
         Descriptor::of(array)?.values = values;
         Ok(())
     }
-    fn cusparseDnMatSetStridedBatch(array: DenseArrays, batch: i32, stride: i64) {
+    fn cusparseDnMatSetStridedBatch(array: DenseArrayHandle, batch: i32, stride: i64) {
         let it = Descriptor::of(array)?;
         valid(batch >= 1 && stride >= 0)?;
         (it.batch, it.stride) = (batch, stride);
         Ok(())
     }
-    fn cusparseDnMatGetStridedBatch(array: DenseArrays, batch: *mut i32, stride: *mut i64) {
+    fn cusparseDnMatGetStridedBatch(array: DenseArrayHandle, batch: *mut i32, stride: *mut i64) {
         let it = *Descriptor::of(array)?;
         put(batch, it.batch)?;
         put(stride, it.stride)
     }
-    fn cusparseCsrSetPointers(matrix: Matrices, offsets: Address, indices: Address, values: Address) {
+    fn cusparseCsrSetPointers(matrix: SparseMatrixHandle, offsets: SparseAddress, indices: SparseAddress, values: SparseAddress) {
         set_arrays(matrix, SparseLayout::Rows, [offsets, indices, values])
     }
-    fn cusparseCscSetPointers(matrix: Matrices, offsets: Address, indices: Address, values: Address) {
+    fn cusparseCscSetPointers(matrix: SparseMatrixHandle, offsets: SparseAddress, indices: SparseAddress, values: SparseAddress) {
         set_arrays(matrix, SparseLayout::Columns, [offsets, indices, values])
     }
-    fn cusparseCooSetPointers(matrix: Matrices, rows: Address, columns: Address, values: Address) {
+    fn cusparseCooSetPointers(matrix: SparseMatrixHandle, rows: SparseAddress, columns: SparseAddress, values: SparseAddress) {
         set_arrays(matrix, SparseLayout::Coordinates, [rows, columns, values])
     }
-    fn cusparseCsrSetStridedBatch(matrix: Matrices, batch: i32, offset_stride: i64, stride: i64) {
+    fn cusparseCsrSetStridedBatch(matrix: SparseMatrixHandle, batch: i32, offset_stride: i64, stride: i64) {
         let it = Descriptor::of(matrix)?;
         valid(it.layout == SparseLayout::Rows && batch >= 1 && offset_stride >= 0 && stride >= 0)?;
         (it.batch, it.offset_stride, it.stride) = (batch, offset_stride, stride);
         Ok(())
     }
-    fn cusparseCooSetStridedBatch(matrix: Matrices, batch: i32, stride: i64) {
+    fn cusparseCooSetStridedBatch(matrix: SparseMatrixHandle, batch: i32, stride: i64) {
         let it = Descriptor::of(matrix)?;
         valid(it.layout == SparseLayout::Coordinates && batch >= 1 && stride >= 0)?;
         (it.batch, it.stride) = (batch, stride);
         Ok(())
     }
-    fn cusparseSpMatGetStridedBatch(matrix: Matrices, batch: *mut i32) {
+    fn cusparseSpMatGetStridedBatch(matrix: SparseMatrixHandle, batch: *mut i32) {
         put(batch, Descriptor::of(matrix)?.batch)
     }
-    fn cusparseSpMatGetSize(matrix: Matrices, rows: *mut i64, columns: *mut i64, count: *mut i64) {
+    fn cusparseSpMatGetSize(matrix: SparseMatrixHandle, rows: *mut i64, columns: *mut i64, count: *mut i64) {
         let it = *Descriptor::of(matrix)?;
         put(rows, it.rows)?;
         put(columns, it.columns)?;
         put(count, it.count)
     }
-    fn cusparseSpMatGetFormat(matrix: Matrices, format: *mut i32) {
+    fn cusparseSpMatGetFormat(matrix: SparseMatrixHandle, format: *mut i32) {
         put(format, match Descriptor::of(matrix)?.layout {
             SparseLayout::Rows => 1,
             SparseLayout::Columns => 2,
             SparseLayout::Coordinates => 3,
         })
     }
-    fn cusparseSpMatGetIndexBase(matrix: Matrices, base: *mut i32) {
+    fn cusparseSpMatGetIndexBase(matrix: SparseMatrixHandle, base: *mut i32) {
         put(base, Descriptor::of(matrix)?.base)
     }
-    fn cusparseSpMatSetValues(matrix: Matrices, values: Address) {
+    fn cusparseSpMatSetValues(matrix: SparseMatrixHandle, values: SparseAddress) {
         Descriptor::of(matrix)?.values = values;
         Ok(())
     }
-    fn cusparseSpMatSetAttribute(matrix: Matrices, attribute: i32, data: *const i32, size: usize) {
+    fn cusparseSpMatSetAttribute(matrix: SparseMatrixHandle, attribute: i32, data: *const i32, size: usize) {
         let it = Descriptor::of(matrix)?;
         valid(!data.is_null() && size == 4)?;
         let value = data.read_unaligned();
@@ -326,7 +321,7 @@ entries! {
         }
         Ok(())
     }
-    fn cusparseSpMatGetAttribute(matrix: Matrices, attribute: i32, data: *mut i32, size: usize) {
+    fn cusparseSpMatGetAttribute(matrix: SparseMatrixHandle, attribute: i32, data: *mut i32, size: usize) {
         let it = *Descriptor::of(matrix)?;
         valid((0..=3).contains(&attribute) && size == 4)?;
         put(data, [it.fill, it.diagonal, 0, 0][attribute as usize])
@@ -337,8 +332,8 @@ entries! {
 macro_rules! states {
     ($($create:ident $destroy:ident)*) => {
         entries! {$(
-            fn $create(place: *mut States) { Descriptor::create(place, RoutineState { products: 0 }) }
-            fn $destroy(state: States) { Descriptor::destroy(state) }
+            fn $create(place: *mut RoutineStateHandle) { Descriptor::create(place, RoutineState { products: 0 }) }
+            fn $destroy(state: RoutineStateHandle) { Descriptor::destroy(state) }
         )*}
     };
 }

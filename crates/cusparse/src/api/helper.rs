@@ -7,6 +7,9 @@ use heddle_hostcall::Stream;
 use heddle_solver::sparse_system::SparseDescription;
 use std::ffi::c_void;
 
+/// Handle of a description.
+pub(crate) type DescriptionHandle = *mut SparseDescription;
+
 /// Finds a description.
 ///
 /// # Safety

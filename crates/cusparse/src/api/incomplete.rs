@@ -1,18 +1,14 @@
 //! Incomplete factors: `csrilu02`, `csric02`.
 
-use super::helper::description;
+use super::helper::{DescriptionHandle, description};
 use super::sums::compressed;
 use super::{C32, C64, length};
 use crate::context::{SparseContext, SparseHandle};
-use crate::descriptor::{Address, Descriptor, PivotReport};
+use crate::descriptor::{Descriptor, PivotReportHandle, SparseAddress};
 use crate::elements::SparseElements;
 use crate::status::{NOT_SUPPORTED, SparseError, SparseResult, ZERO_PIVOT, put, valid};
 use heddle_blas::{Number, Transpose};
 use heddle_solver::sparse_rows::{factor_incomplete, factor_incomplete_positive};
-use heddle_solver::sparse_system::SparseDescription;
-
-type Report = *mut Descriptor<PivotReport>;
-type Description = *mut SparseDescription;
 
 /// Returns the first row that has no element on the diagonal, or -1.
 ///
@@ -32,7 +28,7 @@ unsafe fn missing_pivot<T: Number>(a: &SparseElements<T>) -> i32 {
 unsafe fn factor<T: Number>(
     context: &SparseContext,
     a: SparseElements<T>,
-    info: Report,
+    info: PivotReportHandle,
     is_positive: bool,
 ) -> SparseResult<()> {
     // SAFETY: the caller's promise.
@@ -61,7 +57,7 @@ unsafe fn factor<T: Number>(
 ///
 /// # Safety
 /// Pointers are null or valid as the interface requires.
-unsafe fn zero_pivot(handle: SparseHandle, info: Report, position: *mut i32) -> SparseResult<()> {
+unsafe fn zero_pivot(handle: SparseHandle, info: PivotReportHandle, position: *mut i32) -> SparseResult<()> {
     // SAFETY: the caller's promise.
     unsafe {
         SparseContext::of(handle)?;
@@ -72,10 +68,10 @@ unsafe fn zero_pivot(handle: SparseHandle, info: Report, position: *mut i32) -> 
 }
 
 entries! {
-    fn cusparseXcsrilu02_zeroPivot(handle: SparseHandle, info: Report, position: *mut i32) {
+    fn cusparseXcsrilu02_zeroPivot(handle: SparseHandle, info: PivotReportHandle, position: *mut i32) {
         zero_pivot(handle, info, position)
     }
-    fn cusparseXcsric02_zeroPivot(handle: SparseHandle, info: Report, position: *mut i32) {
+    fn cusparseXcsric02_zeroPivot(handle: SparseHandle, info: PivotReportHandle, position: *mut i32) {
         zero_pivot(handle, info, position)
     }
 }
@@ -85,8 +81,8 @@ routines! {
         "Scsrilu02_bufferSize": f32, "Dcsrilu02_bufferSize": f64, "Ccsrilu02_bufferSize": C32, "Zcsrilu02_bufferSize": C64,
         "Scsric02_bufferSize": f32, "Dcsric02_bufferSize": f64, "Ccsric02_bufferSize": C32, "Zcsric02_bufferSize": C64,
     ](
-        handle: SparseHandle, _m: i32, _count: i32, of: Description, _values: *mut T, _offsets: *mut i32, _indices: *mut i32,
-        info: Report, size: *mut i32,
+        handle: SparseHandle, _m: i32, _count: i32, of: DescriptionHandle, _values: *mut T, _offsets: *mut i32, _indices: *mut i32,
+        info: PivotReportHandle, size: *mut i32,
     ) {
         SparseContext::of(handle)?;
         description(of)?;
@@ -98,8 +94,8 @@ routines! {
         "Scsrilu02_bufferSizeExt": f32, "Dcsrilu02_bufferSizeExt": f64, "Ccsrilu02_bufferSizeExt": C32, "Zcsrilu02_bufferSizeExt": C64,
         "Scsric02_bufferSizeExt": f32, "Dcsric02_bufferSizeExt": f64, "Ccsric02_bufferSizeExt": C32, "Zcsric02_bufferSizeExt": C64,
     ](
-        handle: SparseHandle, _m: i32, _count: i32, of: Description, _values: *mut T, _offsets: *mut i32, _indices: *mut i32,
-        info: Report, size: *mut usize,
+        handle: SparseHandle, _m: i32, _count: i32, of: DescriptionHandle, _values: *mut T, _offsets: *mut i32, _indices: *mut i32,
+        info: PivotReportHandle, size: *mut usize,
     ) {
         SparseContext::of(handle)?;
         description(of)?;
@@ -111,8 +107,8 @@ routines! {
         "Scsrilu02_analysis": f32, "Dcsrilu02_analysis": f64, "Ccsrilu02_analysis": C32, "Zcsrilu02_analysis": C64,
         "Scsric02_analysis": f32, "Dcsric02_analysis": f64, "Ccsric02_analysis": C32, "Zcsric02_analysis": C64,
     ](
-        handle: SparseHandle, m: i32, count: i32, of: Description, values: *mut T, offsets: *mut i32, indices: *mut i32,
-        info: Report, _policy: i32, _buffer: Address,
+        handle: SparseHandle, m: i32, count: i32, of: DescriptionHandle, values: *mut T, offsets: *mut i32, indices: *mut i32,
+        info: PivotReportHandle, _policy: i32, _buffer: SparseAddress,
     ) {
         let (context, m) = (SparseContext::of(handle)?, length(m.into())?);
         let a = compressed(of, (m, m), count, values, offsets, indices)?;
@@ -122,16 +118,16 @@ routines! {
     }
 
     fn csrilu02["Scsrilu02": f32, "Dcsrilu02": f64, "Ccsrilu02": C32, "Zcsrilu02": C64](
-        handle: SparseHandle, m: i32, count: i32, of: Description, values: *mut T, offsets: *mut i32, indices: *mut i32,
-        info: Report, _policy: i32, _buffer: Address,
+        handle: SparseHandle, m: i32, count: i32, of: DescriptionHandle, values: *mut T, offsets: *mut i32, indices: *mut i32,
+        info: PivotReportHandle, _policy: i32, _buffer: SparseAddress,
     ) {
         let (context, m) = (SparseContext::of(handle)?, length(m.into())?);
         factor(context, compressed(of, (m, m), count, values, offsets, indices)?, info, false)
     }
 
     fn csric02["Scsric02": f32, "Dcsric02": f64, "Ccsric02": C32, "Zcsric02": C64](
-        handle: SparseHandle, m: i32, count: i32, of: Description, values: *mut T, offsets: *mut i32, indices: *mut i32,
-        info: Report, _policy: i32, _buffer: Address,
+        handle: SparseHandle, m: i32, count: i32, of: DescriptionHandle, values: *mut T, offsets: *mut i32, indices: *mut i32,
+        info: PivotReportHandle, _policy: i32, _buffer: SparseAddress,
     ) {
         let (context, m) = (SparseContext::of(handle)?, length(m.into())?);
         factor(context, compressed(of, (m, m), count, values, offsets, indices)?, info, true)
@@ -139,7 +135,7 @@ routines! {
 
     fn numeric_boost[
         "Scsrilu02_numericBoost": f32, "Dcsrilu02_numericBoost": f64, "Ccsrilu02_numericBoost": C32, "Zcsrilu02_numericBoost": C64,
-    ](handle: SparseHandle, info: Report, is_on: i32, _tolerance: *mut f64, _value: *mut T) {
+    ](handle: SparseHandle, info: PivotReportHandle, is_on: i32, _tolerance: *mut f64, _value: *mut T) {
         SparseContext::of(handle)?;
         Descriptor::of(info)?;
         valid((0..=1).contains(&is_on))?;

@@ -1,15 +1,12 @@
 //! Structure of sparse matrices: conversions between rows and bounds, sorting, transposition.
 
 use super::dense::transpose_compressed;
-use super::helper::description;
+use super::helper::{DescriptionHandle, description};
 use super::length;
 use crate::context::{SparseContext, SparseHandle};
-use crate::descriptor::{Address, one_kind};
+use crate::descriptor::{SparseAddress, one_kind};
 use crate::elements::{IndexArray, SparseElements, SparseLayout};
 use crate::status::{SparseResult, put, valid};
-use heddle_solver::sparse_system::SparseDescription;
-
-type Description = *mut SparseDescription;
 
 /// Sorts coordinates by the first ones, then by the second ones, and a permutation with them, if there is one.
 ///
@@ -46,7 +43,7 @@ unsafe fn sort_coordinates(
 unsafe fn sort_lines(
     context: &SparseContext,
     lines: i32,
-    of: Description,
+    of: DescriptionHandle,
     offsets: *const i32,
     indices: *mut i32,
     permutation: *mut i32,
@@ -126,12 +123,12 @@ entries! {
         work_size(handle, size)
     }
     fn cusparseXcoosortByRow(
-        handle: SparseHandle, _m: i32, _n: i32, count: i32, rows: *mut i32, columns: *mut i32, permutation: *mut i32, _buffer: Address,
+        handle: SparseHandle, _m: i32, _n: i32, count: i32, rows: *mut i32, columns: *mut i32, permutation: *mut i32, _buffer: SparseAddress,
     ) {
         sort_coordinates(SparseContext::of(handle)?, length(count.into())?, rows, columns, permutation)
     }
     fn cusparseXcoosortByColumn(
-        handle: SparseHandle, _m: i32, _n: i32, count: i32, rows: *mut i32, columns: *mut i32, permutation: *mut i32, _buffer: Address,
+        handle: SparseHandle, _m: i32, _n: i32, count: i32, rows: *mut i32, columns: *mut i32, permutation: *mut i32, _buffer: SparseAddress,
     ) {
         sort_coordinates(SparseContext::of(handle)?, length(count.into())?, columns, rows, permutation)
     }
@@ -141,8 +138,8 @@ entries! {
         work_size(handle, size)
     }
     fn cusparseXcsrsort(
-        handle: SparseHandle, m: i32, _n: i32, _count: i32, of: Description, offsets: *const i32, indices: *mut i32,
-        permutation: *mut i32, _buffer: Address,
+        handle: SparseHandle, m: i32, _n: i32, _count: i32, of: DescriptionHandle, offsets: *const i32, indices: *mut i32,
+        permutation: *mut i32, _buffer: SparseAddress,
     ) {
         sort_lines(SparseContext::of(handle)?, m, of, offsets, indices, permutation)
     }
@@ -152,22 +149,22 @@ entries! {
         work_size(handle, size)
     }
     fn cusparseXcscsort(
-        handle: SparseHandle, _m: i32, n: i32, _count: i32, of: Description, offsets: *const i32, indices: *mut i32,
-        permutation: *mut i32, _buffer: Address,
+        handle: SparseHandle, _m: i32, n: i32, _count: i32, of: DescriptionHandle, offsets: *const i32, indices: *mut i32,
+        permutation: *mut i32, _buffer: SparseAddress,
     ) {
         sort_lines(SparseContext::of(handle)?, n, of, offsets, indices, permutation)
     }
     fn cusparseCsr2cscEx2_bufferSize(
-        handle: SparseHandle, _m: i32, _n: i32, _count: i32, _values: Address, _offsets: *mut i32, _indices: *mut i32,
-        _to_values: Address, _to_offsets: *mut i32, _to_indices: *mut i32, kind: i32, _action: i32, _base: i32, _algorithm: i32,
+        handle: SparseHandle, _m: i32, _n: i32, _count: i32, _values: SparseAddress, _offsets: *mut i32, _indices: *mut i32,
+        _to_values: SparseAddress, _to_offsets: *mut i32, _to_indices: *mut i32, kind: i32, _action: i32, _base: i32, _algorithm: i32,
         size: *mut usize,
     ) {
         one_kind(kind, &[])?;
         work_size(handle, size)
     }
     fn cusparseCsr2cscEx2(
-        handle: SparseHandle, m: i32, n: i32, count: i32, values: Address, offsets: *mut i32, indices: *mut i32, to_values: Address,
-        to_offsets: *mut i32, to_indices: *mut i32, kind: i32, action: i32, base: i32, _algorithm: i32, _buffer: Address,
+        handle: SparseHandle, m: i32, n: i32, count: i32, values: SparseAddress, offsets: *mut i32, indices: *mut i32, to_values: SparseAddress,
+        to_offsets: *mut i32, to_indices: *mut i32, kind: i32, action: i32, base: i32, _algorithm: i32, _buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
         let (m, n, count) = (length(m.into())?, length(n.into())?, length(count.into())?);
@@ -176,7 +173,7 @@ entries! {
         valid(action == 1 || !indices.is_null() || count == 0)?;
         let (kind, values) = if action == 1 { (kind, values) } else { (0, indices.cast()) };
         with_kind!(kind, T => {
-            let elements = |rows, columns, values: Address, offsets, indices| SparseElements {
+            let elements = |rows, columns, values: SparseAddress, offsets, indices| SparseElements {
                 layout: SparseLayout::Rows, rows, columns, count, offsets: IndexArray::Narrow(offsets),
                 indices: IndexArray::Narrow(indices), values: values.cast::<T>(), base: base.into(),
             };

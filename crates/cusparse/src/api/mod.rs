@@ -15,15 +15,14 @@ macro_rules! routines {
         }
     };
     (@entry $name:ident $entry:literal, $type:ty, ($($argument:ident: $kind:ty),* $(,)?)) => {
-        const _: () = {
-            type T = $type;
+        heddle_hostcall::items_of_kind! { $type =>
             #[unsafe(export_name = concat!("cusparse", $entry))]
             #[allow(clippy::too_many_arguments)]
             unsafe extern "C" fn entry($($argument: $kind),*) -> $crate::status::SparseStatus {
                 // SAFETY: the caller's promise.
                 $crate::status::answer(move || unsafe { $name::<T>($($argument),*) })
             }
-        };
+        }
     };
 }
 
@@ -33,7 +32,7 @@ macro_rules! entries {
 }
 
 /// Defines entries with two names, the second one for what is only read.
-macro_rules! twin_entries {
+macro_rules! constant_entries {
     ($(fn $name:ident, $constant:ident $arguments:tt $body:block)*) => {
         entries! { $( fn $name $arguments $body fn $constant $arguments $body )* }
     };
@@ -52,11 +51,11 @@ macro_rules! with_kind {
                 $body
             }
             4 => {
-                type $type = $crate::api::C32;
+                type $type = heddle_blas::C32;
                 $body
             }
             5 => {
-                type $type = $crate::api::C64;
+                type $type = heddle_blas::C64;
                 $body
             }
             _ => Err($crate::status::SparseError($crate::status::NOT_SUPPORTED)),
@@ -75,10 +74,7 @@ pub mod indices;
 pub mod incomplete;
 pub mod refused;
 
-/// Complex numbers in single precision.
-pub(crate) type C32 = heddle_blas::Complex<f32>;
-/// Complex numbers in double precision.
-pub(crate) type C64 = heddle_blas::Complex<f64>;
+pub(crate) use heddle_blas::{C32, C64};
 
 /// Reads `cusparseOperation_t`.
 pub(crate) fn transpose(value: i32) -> crate::status::SparseResult<heddle_blas::Transpose> {

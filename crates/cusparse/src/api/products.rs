@@ -2,17 +2,15 @@
 
 use super::transpose;
 use crate::context::{SparseContext, SparseHandle};
-use crate::descriptor::{Address, DenseArray, DenseVector, Descriptor, RoutineState, SparseMatrix, one_kind};
+use crate::descriptor::{
+    DenseArray, DenseArrayHandle, DenseVector, DenseVectorHandle, Descriptor, RoutineStateHandle,
+    SparseAddress, SparseMatrix, SparseMatrixHandle, one_kind,
+};
 use crate::elements::SparseLayout;
 use crate::status::{NOT_SUPPORTED, SparseResult, ensure, put, valid};
 use heddle_blas::{Number, Transpose};
 use heddle_solver::sparse_rows::multiply_rows;
 use heddle_solver::sparse_system::SparseRow;
-
-type Matrices = *mut Descriptor<SparseMatrix>;
-type Vectors = *mut Descriptor<DenseVector>;
-type Arrays = *mut Descriptor<DenseArray>;
-type States = *mut Descriptor<RoutineState>;
 
 /// Returns rows and columns of an operand.
 fn size_of_operand((rows, columns): (i64, i64), transpose: Transpose) -> (i64, i64) {
@@ -33,25 +31,31 @@ unsafe fn update<T: Number>(place: *mut T, alpha: T, sum: T, beta: T) {
 }
 
 /// Operands of a product with a vector.
-struct VectorProduct {
+struct SparseVectorProduct {
     transpose: Transpose,
     a: SparseMatrix,
     x: DenseVector,
     y: DenseVector,
 }
 
-impl VectorProduct {
+impl SparseVectorProduct {
     /// Checks the arguments.
     ///
     /// # Safety
     /// The descriptors are there, or null.
-    unsafe fn of(op: i32, a: Matrices, x: Vectors, y: Vectors, kind: i32) -> SparseResult<VectorProduct> {
+    unsafe fn of(
+        op: i32,
+        a: SparseMatrixHandle,
+        x: DenseVectorHandle,
+        y: DenseVectorHandle,
+        kind: i32,
+    ) -> SparseResult<SparseVectorProduct> {
         // SAFETY: the caller's promise.
         let (a, x, y) = unsafe { (*Descriptor::of(a)?, *Descriptor::of(x)?, *Descriptor::of(y)?) };
         let transpose = transpose(op)?;
         one_kind(kind, &[a.kind, x.kind, y.kind])?;
         valid((y.size, x.size) == size_of_operand((a.rows, a.columns), transpose))?;
-        Ok(VectorProduct { transpose, a, x, y })
+        Ok(SparseVectorProduct { transpose, a, x, y })
     }
 
     /// `y = alpha · op(A) · x + beta · y`
@@ -61,8 +65,8 @@ impl VectorProduct {
     unsafe fn submit<T: Number>(
         self,
         context: &SparseContext,
-        alpha: Address,
-        beta: Address,
+        alpha: SparseAddress,
+        beta: SparseAddress,
     ) -> SparseResult<()> {
         let (a, x, y) = (self.a.elements::<T>(0)?, self.x.values.cast::<T>(), self.y.values.cast::<T>());
         let (transpose, size) = (self.transpose, self.y.size as usize);
@@ -87,25 +91,25 @@ impl VectorProduct {
 }
 
 /// Operands of a product with a dense matrix.
-struct MatrixProduct {
+struct SparseMatrixProduct {
     ops: (Transpose, Transpose),
     a: SparseMatrix,
     b: DenseArray,
     c: DenseArray,
 }
 
-impl MatrixProduct {
+impl SparseMatrixProduct {
     /// Checks the arguments.
     ///
     /// # Safety
     /// The descriptors are there, or null.
     unsafe fn of(
         ops: (i32, i32),
-        a: Matrices,
-        b: Arrays,
-        c: Arrays,
+        a: SparseMatrixHandle,
+        b: DenseArrayHandle,
+        c: DenseArrayHandle,
         kind: i32,
-    ) -> SparseResult<MatrixProduct> {
+    ) -> SparseResult<SparseMatrixProduct> {
         // SAFETY: the caller's promise.
         let (a, b, c) = unsafe { (*Descriptor::of(a)?, *Descriptor::of(b)?, *Descriptor::of(c)?) };
         let ops = (transpose(ops.0)?, transpose(ops.1)?);
@@ -114,7 +118,7 @@ impl MatrixProduct {
         let (also_inner, columns) = size_of_operand((b.rows, b.columns), ops.1);
         valid(inner == also_inner && (c.rows, c.columns) == (rows, columns))?;
         valid([a.batch, b.batch].iter().all(|batch| *batch == 1 || *batch == c.batch))?;
-        Ok(MatrixProduct { ops, a, b, c })
+        Ok(SparseMatrixProduct { ops, a, b, c })
     }
 
     /// `C = alpha · op(A) · op(B) + beta · C`
@@ -124,10 +128,10 @@ impl MatrixProduct {
     unsafe fn submit<T: Number>(
         self,
         context: &SparseContext,
-        alpha: Address,
-        beta: Address,
+        alpha: SparseAddress,
+        beta: SparseAddress,
     ) -> SparseResult<()> {
-        let MatrixProduct { ops, a, b, c } = self;
+        let SparseMatrixProduct { ops, a, b, c } = self;
         a.elements::<T>(0)?;
         // SAFETY: the caller's promise; rows and columns of elements are in the matrices.
         unsafe {
@@ -172,9 +176,9 @@ impl SampledProduct {
     /// The descriptors are there, or null.
     unsafe fn of(
         ops: (i32, i32),
-        a: Arrays,
-        b: Arrays,
-        c: Matrices,
+        a: DenseArrayHandle,
+        b: DenseArrayHandle,
+        c: SparseMatrixHandle,
         kind: i32,
     ) -> SparseResult<SampledProduct> {
         // SAFETY: the caller's promise.
@@ -195,8 +199,8 @@ impl SampledProduct {
     unsafe fn submit<T: Number>(
         self,
         context: &SparseContext,
-        alpha: Address,
-        beta: Address,
+        alpha: SparseAddress,
+        beta: SparseAddress,
     ) -> SparseResult<()> {
         let SampledProduct { ops, a, b, c } = self;
         let (elements, inner) = (c.elements::<T>(0)?, size_of_operand((a.rows, a.columns), ops.0).1);
@@ -224,7 +228,7 @@ impl SampledProduct {
 /// The descriptors are there, or null.
 unsafe fn sparse_operands(
     ops: (i32, i32),
-    (a, b, c): (Matrices, Matrices, Matrices),
+    (a, b, c): (SparseMatrixHandle, SparseMatrixHandle, SparseMatrixHandle),
     kind: i32,
 ) -> SparseResult<(SparseMatrix, SparseMatrix, SparseMatrix)> {
     // SAFETY: the caller's promise.
@@ -269,8 +273,8 @@ unsafe fn count_products<T: Number>(a: &SparseMatrix, b: &SparseMatrix) -> Spars
 unsafe fn copy_product<T: Number>(
     context: &SparseContext,
     (a, b, c): (SparseMatrix, SparseMatrix, SparseMatrix),
-    alpha: Address,
-    beta: Address,
+    alpha: SparseAddress,
+    beta: SparseAddress,
 ) -> SparseResult<()> {
     let to = c.elements::<T>(0)?;
     // SAFETY: the caller's promise.
@@ -290,57 +294,57 @@ unsafe fn copy_product<T: Number>(
 
 entries! {
     fn cusparseSpMV_bufferSize(
-        handle: SparseHandle, op: i32, _alpha: Address, a: Matrices, x: Vectors, _beta: Address, y: Vectors, kind: i32, _algorithm: i32,
+        handle: SparseHandle, op: i32, _alpha: SparseAddress, a: SparseMatrixHandle, x: DenseVectorHandle, _beta: SparseAddress, y: DenseVectorHandle, kind: i32, _algorithm: i32,
         size: *mut usize,
     ) {
         SparseContext::of(handle)?;
-        VectorProduct::of(op, a, x, y, kind)?;
+        SparseVectorProduct::of(op, a, x, y, kind)?;
         put(size, 1)
     }
     fn cusparseSpMV_preprocess(
-        handle: SparseHandle, op: i32, _alpha: Address, a: Matrices, x: Vectors, _beta: Address, y: Vectors, kind: i32, _algorithm: i32,
-        _buffer: Address,
+        handle: SparseHandle, op: i32, _alpha: SparseAddress, a: SparseMatrixHandle, x: DenseVectorHandle, _beta: SparseAddress, y: DenseVectorHandle, kind: i32, _algorithm: i32,
+        _buffer: SparseAddress,
     ) {
         SparseContext::of(handle)?;
-        VectorProduct::of(op, a, x, y, kind).map(|_| ())
+        SparseVectorProduct::of(op, a, x, y, kind).map(|_| ())
     }
     fn cusparseSpMV(
-        handle: SparseHandle, op: i32, alpha: Address, a: Matrices, x: Vectors, beta: Address, y: Vectors, kind: i32, _algorithm: i32,
-        _buffer: Address,
+        handle: SparseHandle, op: i32, alpha: SparseAddress, a: SparseMatrixHandle, x: DenseVectorHandle, beta: SparseAddress, y: DenseVectorHandle, kind: i32, _algorithm: i32,
+        _buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
-        let product = VectorProduct::of(op, a, x, y, kind)?;
+        let product = SparseVectorProduct::of(op, a, x, y, kind)?;
         valid(!alpha.is_null() && !beta.is_null())?;
         with_kind!(kind, T => product.submit::<T>(context, alpha, beta))
     }
 
     fn cusparseSpMM_bufferSize(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: Address, a: Matrices, b: Arrays, _beta: Address, c: Arrays, kind: i32,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle, b: DenseArrayHandle, _beta: SparseAddress, c: DenseArrayHandle, kind: i32,
         _algorithm: i32, size: *mut usize,
     ) {
         SparseContext::of(handle)?;
-        MatrixProduct::of((op_a, op_b), a, b, c, kind)?;
+        SparseMatrixProduct::of((op_a, op_b), a, b, c, kind)?;
         put(size, 1)
     }
     fn cusparseSpMM_preprocess(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: Address, a: Matrices, b: Arrays, _beta: Address, c: Arrays, kind: i32,
-        _algorithm: i32, _buffer: Address,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle, b: DenseArrayHandle, _beta: SparseAddress, c: DenseArrayHandle, kind: i32,
+        _algorithm: i32, _buffer: SparseAddress,
     ) {
         SparseContext::of(handle)?;
-        MatrixProduct::of((op_a, op_b), a, b, c, kind).map(|_| ())
+        SparseMatrixProduct::of((op_a, op_b), a, b, c, kind).map(|_| ())
     }
     fn cusparseSpMM(
-        handle: SparseHandle, op_a: i32, op_b: i32, alpha: Address, a: Matrices, b: Arrays, beta: Address, c: Arrays, kind: i32,
-        _algorithm: i32, _buffer: Address,
+        handle: SparseHandle, op_a: i32, op_b: i32, alpha: SparseAddress, a: SparseMatrixHandle, b: DenseArrayHandle, beta: SparseAddress, c: DenseArrayHandle, kind: i32,
+        _algorithm: i32, _buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
-        let product = MatrixProduct::of((op_a, op_b), a, b, c, kind)?;
+        let product = SparseMatrixProduct::of((op_a, op_b), a, b, c, kind)?;
         valid(!alpha.is_null() && !beta.is_null())?;
         with_kind!(kind, T => product.submit::<T>(context, alpha, beta))
     }
 
     fn cusparseSDDMM_bufferSize(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: Address, a: Arrays, b: Arrays, _beta: Address, c: Matrices, kind: i32,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: DenseArrayHandle, b: DenseArrayHandle, _beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
         _algorithm: i32, size: *mut usize,
     ) {
         SparseContext::of(handle)?;
@@ -348,15 +352,15 @@ entries! {
         put(size, 1)
     }
     fn cusparseSDDMM_preprocess(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: Address, a: Arrays, b: Arrays, _beta: Address, c: Matrices, kind: i32,
-        _algorithm: i32, _buffer: Address,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: DenseArrayHandle, b: DenseArrayHandle, _beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
+        _algorithm: i32, _buffer: SparseAddress,
     ) {
         SparseContext::of(handle)?;
         SampledProduct::of((op_a, op_b), a, b, c, kind).map(|_| ())
     }
     fn cusparseSDDMM(
-        handle: SparseHandle, op_a: i32, op_b: i32, alpha: Address, a: Arrays, b: Arrays, beta: Address, c: Matrices, kind: i32,
-        _algorithm: i32, _buffer: Address,
+        handle: SparseHandle, op_a: i32, op_b: i32, alpha: SparseAddress, a: DenseArrayHandle, b: DenseArrayHandle, beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
+        _algorithm: i32, _buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
         let product = SampledProduct::of((op_a, op_b), a, b, c, kind)?;
@@ -365,8 +369,8 @@ entries! {
     }
 
     fn cusparseSpGEMM_workEstimation(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: Address, a: Matrices, b: Matrices, _beta: Address, c: Matrices, kind: i32,
-        _algorithm: i32, state: States, size: *mut usize, buffer: Address,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle, b: SparseMatrixHandle, _beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
+        _algorithm: i32, state: RoutineStateHandle, size: *mut usize, buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
         let (a, b, _) = sparse_operands((op_a, op_b), (a, b, c), kind)?;
@@ -375,12 +379,12 @@ entries! {
         state.products = context.compute(|| with_kind!(kind, T => count_products::<T>(&a, &b)))??;
         Ok(())
     }
-    fn cusparseSpGEMM_getNumProducts(state: States, products: *mut i64) {
+    fn cusparseSpGEMM_getNumProducts(state: RoutineStateHandle, products: *mut i64) {
         put(products, Descriptor::of(state)?.products)
     }
     fn cusparseSpGEMM_estimateMemory(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: Address, a: Matrices, b: Matrices, _beta: Address, c: Matrices, kind: i32,
-        _algorithm: i32, state: States, _chunk: f32, size: *mut usize, buffer: Address, next_size: *mut usize,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle, b: SparseMatrixHandle, _beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
+        _algorithm: i32, state: RoutineStateHandle, _chunk: f32, size: *mut usize, buffer: SparseAddress, next_size: *mut usize,
     ) {
         SparseContext::of(handle)?;
         sparse_operands((op_a, op_b), (a, b, c), kind)?;
@@ -388,8 +392,8 @@ entries! {
         if buffer.is_null() { put(size, 1) } else { put(next_size, 1) }
     }
     fn cusparseSpGEMM_compute(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: Address, a: Matrices, b: Matrices, _beta: Address, c: Matrices, kind: i32,
-        _algorithm: i32, state: States, size: *mut usize, buffer: Address,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle, b: SparseMatrixHandle, _beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
+        _algorithm: i32, state: RoutineStateHandle, size: *mut usize, buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
         let result = c;
@@ -403,8 +407,8 @@ entries! {
         Ok(())
     }
     fn cusparseSpGEMM_copy(
-        handle: SparseHandle, op_a: i32, op_b: i32, alpha: Address, a: Matrices, b: Matrices, beta: Address, c: Matrices, kind: i32,
-        _algorithm: i32, state: States,
+        handle: SparseHandle, op_a: i32, op_b: i32, alpha: SparseAddress, a: SparseMatrixHandle, b: SparseMatrixHandle, beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
+        _algorithm: i32, state: RoutineStateHandle,
     ) {
         let context = SparseContext::of(handle)?;
         let operands = sparse_operands((op_a, op_b), (a, b, c), kind)?;

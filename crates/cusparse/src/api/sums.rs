@@ -1,18 +1,15 @@
 //! Sums of sparse matrices: `SpGEAM` and `csrgeam2`.
 
-use super::helper::description;
+use super::helper::{DescriptionHandle, description};
 use super::{C32, C64, length, transpose};
 use crate::context::{SparseContext, SparseHandle};
-use crate::descriptor::{Address, Descriptor, RoutineState, SparseMatrix, one_kind};
+use crate::descriptor::{
+    Descriptor, RoutineStateHandle, SparseAddress, SparseMatrix, SparseMatrixHandle, one_kind,
+};
 use crate::elements::{IndexArray, SparseElements, SparseLayout};
 use crate::status::{NOT_SUPPORTED, SparseResult, ensure, put, valid};
 use heddle_blas::{Number, Transpose};
 use heddle_solver::sparse_rows::add_rows;
-use heddle_solver::sparse_system::SparseDescription;
-
-type Matrices = *mut Descriptor<SparseMatrix>;
-type States = *mut Descriptor<RoutineState>;
-type Description = *mut SparseDescription;
 
 /// Operands of a sum, and the result.
 struct SparseSum {
@@ -29,9 +26,9 @@ impl SparseSum {
     /// The descriptors are there, or null.
     unsafe fn of(
         ops: (i32, i32),
-        a: Matrices,
-        b: Matrices,
-        c: Matrices,
+        a: SparseMatrixHandle,
+        b: SparseMatrixHandle,
+        c: SparseMatrixHandle,
         kind: i32,
     ) -> SparseResult<SparseSum> {
         // SAFETY: the caller's promise.
@@ -68,8 +65,8 @@ impl SparseSum {
     unsafe fn submit<T: Number>(
         self,
         context: &SparseContext,
-        alpha: Address,
-        beta: Address,
+        alpha: SparseAddress,
+        beta: SparseAddress,
     ) -> SparseResult<()> {
         let (a, b, c) = (self.a.elements::<T>(0)?, self.b.elements::<T>(0)?, self.c.elements::<T>(0)?);
         // SAFETY: the caller's promise.
@@ -101,8 +98,8 @@ unsafe fn submit_sum<T: Number>(
 
 entries! {
     fn cusparseSpGEAM_bufferSize(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: Address, a: Matrices, _beta: Address, b: Matrices, c: Matrices, kind: i32,
-        _algorithm: i32, state: States, size: *mut usize,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle, _beta: SparseAddress, b: SparseMatrixHandle, c: SparseMatrixHandle, kind: i32,
+        _algorithm: i32, state: RoutineStateHandle, size: *mut usize,
     ) {
         SparseContext::of(handle)?;
         SparseSum::of((op_a, op_b), a, b, c, kind)?;
@@ -110,8 +107,8 @@ entries! {
         put(size, 1)
     }
     fn cusparseSpGEAM_nnz(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: Address, a: Matrices, _beta: Address, b: Matrices, c: Matrices, kind: i32,
-        _algorithm: i32, state: States, _buffer: Address,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle, _beta: SparseAddress, b: SparseMatrixHandle, c: SparseMatrixHandle, kind: i32,
+        _algorithm: i32, state: RoutineStateHandle, _buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
         let sum = SparseSum::of((op_a, op_b), a, b, c, kind)?;
@@ -121,8 +118,8 @@ entries! {
         Ok(())
     }
     fn cusparseSpGEAM(
-        handle: SparseHandle, op_a: i32, op_b: i32, alpha: Address, a: Matrices, beta: Address, b: Matrices, c: Matrices, kind: i32,
-        _algorithm: i32, state: States, _buffer: Address,
+        handle: SparseHandle, op_a: i32, op_b: i32, alpha: SparseAddress, a: SparseMatrixHandle, beta: SparseAddress, b: SparseMatrixHandle, c: SparseMatrixHandle, kind: i32,
+        _algorithm: i32, state: RoutineStateHandle, _buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
         let sum = SparseSum::of((op_a, op_b), a, b, c, kind)?;
@@ -131,8 +128,8 @@ entries! {
         with_kind!(kind, T => sum.submit::<T>(context, alpha, beta))
     }
     fn cusparseXcsrgeam2Nnz(
-        handle: SparseHandle, m: i32, n: i32, of_a: Description, count_a: i32, offsets_a: *mut i32, indices_a: *mut i32, of_b: Description,
-        count_b: i32, offsets_b: *mut i32, indices_b: *mut i32, of_c: Description, offsets_c: *mut i32, total: *mut i32, _buffer: Address,
+        handle: SparseHandle, m: i32, n: i32, of_a: DescriptionHandle, count_a: i32, offsets_a: *mut i32, indices_a: *mut i32, of_b: DescriptionHandle,
+        count_b: i32, offsets_b: *mut i32, indices_b: *mut i32, of_c: DescriptionHandle, offsets_c: *mut i32, total: *mut i32, _buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
         let size = (length(m.into())?, length(n.into())?);
@@ -154,7 +151,7 @@ entries! {
 /// # Safety
 /// The description is there, or null.
 pub(crate) unsafe fn compressed<T>(
-    of: Description,
+    of: DescriptionHandle,
     (rows, columns): (usize, usize),
     count: i32,
     values: *mut T,
@@ -173,9 +170,9 @@ routines! {
     fn csrgeam2_size[
         "Scsrgeam2_bufferSizeExt": f32, "Dcsrgeam2_bufferSizeExt": f64, "Ccsrgeam2_bufferSizeExt": C32, "Zcsrgeam2_bufferSizeExt": C64,
     ](
-        handle: SparseHandle, _m: i32, _n: i32, _alpha: *const T, of_a: Description, _count_a: i32, _values_a: *mut T, _offsets_a: *mut i32,
-        _indices_a: *mut i32, _beta: *const T, of_b: Description, _count_b: i32, _values_b: *mut T, _offsets_b: *mut i32,
-        _indices_b: *mut i32, of_c: Description, _values_c: *mut T, _offsets_c: *mut i32, _indices_c: *mut i32, size: *mut usize,
+        handle: SparseHandle, _m: i32, _n: i32, _alpha: *const T, of_a: DescriptionHandle, _count_a: i32, _values_a: *mut T, _offsets_a: *mut i32,
+        _indices_a: *mut i32, _beta: *const T, of_b: DescriptionHandle, _count_b: i32, _values_b: *mut T, _offsets_b: *mut i32,
+        _indices_b: *mut i32, of_c: DescriptionHandle, _values_c: *mut T, _offsets_c: *mut i32, _indices_c: *mut i32, size: *mut usize,
     ) {
         SparseContext::of(handle)?;
         description(of_a)?;
@@ -185,9 +182,9 @@ routines! {
     }
 
     fn csrgeam2["Scsrgeam2": f32, "Dcsrgeam2": f64, "Ccsrgeam2": C32, "Zcsrgeam2": C64](
-        handle: SparseHandle, m: i32, n: i32, alpha: *const T, of_a: Description, count_a: i32, values_a: *mut T, offsets_a: *mut i32,
-        indices_a: *mut i32, beta: *const T, of_b: Description, count_b: i32, values_b: *mut T, offsets_b: *mut i32,
-        indices_b: *mut i32, of_c: Description, values_c: *mut T, offsets_c: *mut i32, indices_c: *mut i32, _buffer: Address,
+        handle: SparseHandle, m: i32, n: i32, alpha: *const T, of_a: DescriptionHandle, count_a: i32, values_a: *mut T, offsets_a: *mut i32,
+        indices_a: *mut i32, beta: *const T, of_b: DescriptionHandle, count_b: i32, values_b: *mut T, offsets_b: *mut i32,
+        indices_b: *mut i32, of_c: DescriptionHandle, values_c: *mut T, offsets_c: *mut i32, indices_c: *mut i32, _buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
         let size = (length(m.into())?, length(n.into())?);

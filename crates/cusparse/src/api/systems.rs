@@ -2,15 +2,13 @@
 
 use super::transpose;
 use crate::context::{SparseContext, SparseHandle};
-use crate::descriptor::{Address, DenseArray, DenseVector, Descriptor, RoutineState, SparseMatrix, one_kind};
+use crate::descriptor::{
+    DenseArray, DenseArrayHandle, DenseVector, DenseVectorHandle, Descriptor, RoutineStateHandle,
+    SparseAddress, SparseMatrix, SparseMatrixHandle, one_kind,
+};
 use crate::status::{NOT_SUPPORTED, SparseResult, ensure, put, valid};
 use heddle_blas::{Number, Transpose};
 use heddle_solver::sparse_rows::solve_triangle;
-
-type Matrices = *mut Descriptor<SparseMatrix>;
-type Vectors = *mut Descriptor<DenseVector>;
-type Arrays = *mut Descriptor<DenseArray>;
-type States = *mut Descriptor<RoutineState>;
 
 /// Triangular system with right sides in a dense matrix.
 struct TriangularProblem {
@@ -27,9 +25,9 @@ impl TriangularProblem {
     /// The descriptors are there, or null.
     unsafe fn of(
         ops: (i32, i32),
-        a: Matrices,
-        b: Arrays,
-        c: Arrays,
+        a: SparseMatrixHandle,
+        b: DenseArrayHandle,
+        c: DenseArrayHandle,
         kind: i32,
     ) -> SparseResult<TriangularProblem> {
         // SAFETY: the caller's promise.
@@ -48,9 +46,9 @@ impl TriangularProblem {
     /// The descriptors are there, or null.
     unsafe fn of_vectors(
         op: i32,
-        a: Matrices,
-        x: Vectors,
-        y: Vectors,
+        a: SparseMatrixHandle,
+        x: DenseVectorHandle,
+        y: DenseVectorHandle,
         kind: i32,
     ) -> SparseResult<TriangularProblem> {
         // SAFETY: the caller's promise.
@@ -75,7 +73,7 @@ impl TriangularProblem {
     ///
     /// # Safety
     /// The matrices and the scalar are there.
-    unsafe fn submit<T: Number>(self, context: &SparseContext, alpha: Address) -> SparseResult<()> {
+    unsafe fn submit<T: Number>(self, context: &SparseContext, alpha: SparseAddress) -> SparseResult<()> {
         let TriangularProblem { ops, a, b, c } = self;
         let elements = a.elements::<T>(0)?;
         valid(!alpha.is_null())?;
@@ -103,7 +101,7 @@ impl TriangularProblem {
 
 entries! {
     fn cusparseSpSV_bufferSize(
-        handle: SparseHandle, op: i32, _alpha: Address, a: Matrices, x: Vectors, y: Vectors, kind: i32, _algorithm: i32, state: States,
+        handle: SparseHandle, op: i32, _alpha: SparseAddress, a: SparseMatrixHandle, x: DenseVectorHandle, y: DenseVectorHandle, kind: i32, _algorithm: i32, state: RoutineStateHandle,
         size: *mut usize,
     ) {
         SparseContext::of(handle)?;
@@ -112,15 +110,15 @@ entries! {
         put(size, 1)
     }
     fn cusparseSpSV_analysis(
-        handle: SparseHandle, op: i32, _alpha: Address, a: Matrices, x: Vectors, y: Vectors, kind: i32, _algorithm: i32, state: States,
-        _buffer: Address,
+        handle: SparseHandle, op: i32, _alpha: SparseAddress, a: SparseMatrixHandle, x: DenseVectorHandle, y: DenseVectorHandle, kind: i32, _algorithm: i32, state: RoutineStateHandle,
+        _buffer: SparseAddress,
     ) {
         SparseContext::of(handle)?;
         TriangularProblem::of_vectors(op, a, x, y, kind)?;
         Descriptor::of(state).map(|_| ())
     }
     fn cusparseSpSV_solve(
-        handle: SparseHandle, op: i32, alpha: Address, a: Matrices, x: Vectors, y: Vectors, kind: i32, _algorithm: i32, state: States,
+        handle: SparseHandle, op: i32, alpha: SparseAddress, a: SparseMatrixHandle, x: DenseVectorHandle, y: DenseVectorHandle, kind: i32, _algorithm: i32, state: RoutineStateHandle,
     ) {
         let context = SparseContext::of(handle)?;
         let problem = TriangularProblem::of_vectors(op, a, x, y, kind)?;
@@ -128,8 +126,8 @@ entries! {
         with_kind!(kind, T => problem.submit::<T>(context, alpha))
     }
     fn cusparseSpSM_bufferSize(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: Address, a: Matrices, b: Arrays, c: Arrays, kind: i32, _algorithm: i32,
-        state: States, size: *mut usize,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle, b: DenseArrayHandle, c: DenseArrayHandle, kind: i32, _algorithm: i32,
+        state: RoutineStateHandle, size: *mut usize,
     ) {
         SparseContext::of(handle)?;
         TriangularProblem::of((op_a, op_b), a, b, c, kind)?;
@@ -137,16 +135,16 @@ entries! {
         put(size, 1)
     }
     fn cusparseSpSM_analysis(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: Address, a: Matrices, b: Arrays, c: Arrays, kind: i32, _algorithm: i32,
-        state: States, _buffer: Address,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle, b: DenseArrayHandle, c: DenseArrayHandle, kind: i32, _algorithm: i32,
+        state: RoutineStateHandle, _buffer: SparseAddress,
     ) {
         SparseContext::of(handle)?;
         TriangularProblem::of((op_a, op_b), a, b, c, kind)?;
         Descriptor::of(state).map(|_| ())
     }
     fn cusparseSpSM_solve(
-        handle: SparseHandle, op_a: i32, op_b: i32, alpha: Address, a: Matrices, b: Arrays, c: Arrays, kind: i32, _algorithm: i32,
-        state: States,
+        handle: SparseHandle, op_a: i32, op_b: i32, alpha: SparseAddress, a: SparseMatrixHandle, b: DenseArrayHandle, c: DenseArrayHandle, kind: i32, _algorithm: i32,
+        state: RoutineStateHandle,
     ) {
         let context = SparseContext::of(handle)?;
         let problem = TriangularProblem::of((op_a, op_b), a, b, c, kind)?;

@@ -1,19 +1,18 @@
-//! Sparse vectors with dense ones: `Gather`, `Scatter`, `Axpby`, `Rot`, `SpVV`.
+//! SparseVectorHandle vectors with dense ones: `Gather`, `Scatter`, `Axpby`, `Rot`, `SpVV`.
 
 use super::transpose;
 use crate::context::{SparseContext, SparseHandle};
-use crate::descriptor::{Address, DenseVector, Descriptor, SparseVector, one_kind};
+use crate::descriptor::{
+    DenseVector, DenseVectorHandle, Descriptor, SparseAddress, SparseVector, SparseVectorHandle, one_kind,
+};
 use crate::status::{NOT_SUPPORTED, SparseResult, ensure, put, valid};
 use heddle_blas::{Number, Transpose};
-
-type Sparse = *mut Descriptor<SparseVector>;
-type Dense = *mut Descriptor<DenseVector>;
 
 /// Finds two vectors, which have one size and kind.
 ///
 /// # Safety
 /// The descriptors are there, or null.
-unsafe fn pair(x: Sparse, y: Dense) -> SparseResult<(SparseVector, DenseVector)> {
+unsafe fn pair(x: SparseVectorHandle, y: DenseVectorHandle) -> SparseResult<(SparseVector, DenseVector)> {
     // SAFETY: the caller's promise.
     let (x, y) = unsafe { (*Descriptor::of(x)?, *Descriptor::of(y)?) };
     valid(x.size == y.size)?;
@@ -27,9 +26,9 @@ unsafe fn pair(x: Sparse, y: Dense) -> SparseResult<(SparseVector, DenseVector)>
 /// The vectors and the scalars are there.
 unsafe fn axpby<T: Number>(
     context: &SparseContext,
-    alpha: Address,
+    alpha: SparseAddress,
     x: SparseVector,
-    beta: Address,
+    beta: SparseAddress,
     y: DenseVector,
 ) -> SparseResult<()> {
     let (elements, to, size) = (x.elements::<T>()?, y.values.cast::<T>(), y.size as usize);
@@ -52,7 +51,7 @@ unsafe fn axpby<T: Number>(
 /// The vectors and the scalars are there.
 unsafe fn rot<T: Number>(
     context: &SparseContext,
-    (c, s): (Address, Address),
+    (c, s): (SparseAddress, SparseAddress),
     x: SparseVector,
     y: DenseVector,
 ) -> SparseResult<()> {
@@ -73,38 +72,38 @@ unsafe fn rot<T: Number>(
 }
 
 entries! {
-    fn cusparseGather(handle: SparseHandle, y: Dense, x: Sparse) {
+    fn cusparseGather(handle: SparseHandle, y: DenseVectorHandle, x: SparseVectorHandle) {
         let (context, (x, y)) = (SparseContext::of(handle)?, pair(x, y)?);
         with_kind!(x.kind, T => {
             let (elements, from) = (x.elements::<T>()?, y.values.cast::<T>());
             context.submit(move || elements.for_each(|_, j, p, _| *elements.values.add(p) = *from.add(j)))
         })
     }
-    fn cusparseScatter(handle: SparseHandle, x: Sparse, y: Dense) {
+    fn cusparseScatter(handle: SparseHandle, x: SparseVectorHandle, y: DenseVectorHandle) {
         let (context, (x, y)) = (SparseContext::of(handle)?, pair(x, y)?);
         with_kind!(x.kind, T => {
             let (elements, to) = (x.elements::<T>()?, y.values.cast::<T>());
             context.submit(move || elements.for_each(|_, j, _, value| *to.add(j) = value))
         })
     }
-    fn cusparseAxpby(handle: SparseHandle, alpha: Address, x: Sparse, beta: Address, y: Dense) {
+    fn cusparseAxpby(handle: SparseHandle, alpha: SparseAddress, x: SparseVectorHandle, beta: SparseAddress, y: DenseVectorHandle) {
         let (context, (x, y)) = (SparseContext::of(handle)?, pair(x, y)?);
         valid(!alpha.is_null() && !beta.is_null())?;
         with_kind!(x.kind, T => axpby::<T>(context, alpha, x, beta, y))
     }
-    fn cusparseRot(handle: SparseHandle, c: Address, s: Address, x: Sparse, y: Dense) {
+    fn cusparseRot(handle: SparseHandle, c: SparseAddress, s: SparseAddress, x: SparseVectorHandle, y: DenseVectorHandle) {
         let (context, (x, y)) = (SparseContext::of(handle)?, pair(x, y)?);
         valid(!c.is_null() && !s.is_null())?;
         with_kind!(x.kind, T => rot::<T>(context, (c, s), x, y))
     }
-    fn cusparseSpVV_bufferSize(handle: SparseHandle, op: i32, x: Sparse, y: Dense, _result: Address, kind: i32, size: *mut usize) {
+    fn cusparseSpVV_bufferSize(handle: SparseHandle, op: i32, x: SparseVectorHandle, y: DenseVectorHandle, _result: SparseAddress, kind: i32, size: *mut usize) {
         SparseContext::of(handle)?;
         transpose(op)?;
         let (x, _) = pair(x, y)?;
         one_kind(x.kind, &[kind])?;
         put(size, 1)
     }
-    fn cusparseSpVV(handle: SparseHandle, op: i32, x: Sparse, y: Dense, result: Address, kind: i32, _buffer: Address) {
+    fn cusparseSpVV(handle: SparseHandle, op: i32, x: SparseVectorHandle, y: DenseVectorHandle, result: SparseAddress, kind: i32, _buffer: SparseAddress) {
         let (context, op, (x, y)) = (SparseContext::of(handle)?, transpose(op)?, pair(x, y)?);
         one_kind(x.kind, &[kind])?;
         valid(!result.is_null())?;
