@@ -83,7 +83,8 @@ fn sparse_handle() -> Address {
 /// Factors by `potrf`.
 fn factor(handle: Address, triangle: i32, a: *mut f64, info: *mut i32) -> i32 {
     solver!("cusolverDnDpotrf" (
-        handle => Address, triangle => i32, SIZE => i32, a => *mut f64, SIZE => i32, null_mut() => *mut f64, 0 => i32, info => *mut i32,
+        handle => Address, triangle => i32, SIZE => i32, a => *mut f64, SIZE => i32, null_mut() => *mut f64,
+        0 => i32, info => *mut i32,
     ))
 }
 
@@ -119,7 +120,8 @@ fn cusolver_factors_systems() {
     ));
     assert_eq!((status, info), (0, 0));
     let status = solver!("cusolverDnDgetrs" (
-        handle => Address, 0 => i32, SIZE => i32, SIZE => i32, a.as_ptr() => *const f64, SIZE => i32, pivots.as_ptr() => *const i32,
+        handle => Address, 0 => i32, SIZE => i32, SIZE => i32, a.as_ptr() => *const f64, SIZE => i32,
+        pivots.as_ptr() => *const i32,
         b.as_mut_ptr() => *mut f64, SIZE => i32, &mut info => *mut i32,
     ));
     assert_eq!((status, info), (0, 0));
@@ -145,8 +147,10 @@ fn cusolver_finds_eigenvalues_and_singular_values() {
     let (mut a, mut values, mut u, mut v) =
         (matrix.clone(), vec![0.0; N], vec![0.0; N * N], vec![0.0; N * N]);
     let status = solver!("cusolverDnDgesvd" (
-        handle => Address, b'A' as i8 => i8, b'S' as i8 => i8, SIZE => i32, SIZE => i32, a.as_mut_ptr() => *mut f64, SIZE => i32,
-        values.as_mut_ptr() => *mut f64, u.as_mut_ptr() => *mut f64, SIZE => i32, v.as_mut_ptr() => *mut f64, SIZE => i32,
+        handle => Address, b'A' as i8 => i8, b'S' as i8 => i8, SIZE => i32, SIZE => i32,
+        a.as_mut_ptr() => *mut f64, SIZE => i32,
+        values.as_mut_ptr() => *mut f64, u.as_mut_ptr() => *mut f64, SIZE => i32, v.as_mut_ptr() => *mut f64,
+        SIZE => i32,
         null_mut() => *mut f64, 0 => i32, null_mut() => *mut f64, &mut info => *mut i32,
     ));
     assert_eq!((status, info), (0, 0));
@@ -204,7 +208,8 @@ fn captured_factors_are_computed_by_the_graph() {
 fn sparse_matrix(offsets: &mut [i32; 4], indices: &mut [i32; 5], values: &mut [f64; 5]) -> Address {
     let mut matrix = null_mut();
     let status = sparse!("cusparseCreateCsr" (
-        &mut matrix => *mut Address, 3 => i64, 3 => i64, 5 => i64, offsets.as_mut_ptr() => *mut i32, indices.as_mut_ptr() => *mut i32,
+        &mut matrix => *mut Address, 3 => i64, 3 => i64, 5 => i64, offsets.as_mut_ptr() => *mut i32,
+        indices.as_mut_ptr() => *mut i32,
         values.as_mut_ptr() => *mut f64, 2 => i32, 2 => i32, 0 => i32, 1 => i32,
     ));
     assert_eq!(status, 0);
@@ -227,7 +232,8 @@ fn cusparse_multiplies_matrices() {
     let (of_x, of_y) = (vector(&mut x), vector(&mut y));
     let multiply = |kind: i32| {
         sparse!("cusparseSpMV" (
-            handle => Address, 0 => i32, &alpha => *const f64, matrix => Address, of_x => Address, &beta => *const f64, of_y => Address,
+            handle => Address, 0 => i32, &alpha => *const f64, matrix => Address, of_x => Address,
+            &beta => *const f64, of_y => Address,
             kind => i32, 0 => i32, null_mut() => Address,
         ))
     };
@@ -239,14 +245,16 @@ fn cusparse_multiplies_matrices() {
     let (none, zero) = (null_mut::<c_void>(), 0.0);
     assert_eq!(sparse!("cusparseSpGEMM_createDescr" (&mut state => *mut Address)), 0);
     let status = sparse!("cusparseCreateCsr" (
-        &mut result => *mut Address, 3 => i64, 3 => i64, 0 => i64, bounds.as_mut_ptr() => *mut i32, none => Address, none => Address,
+        &mut result => *mut Address, 3 => i64, 3 => i64, 0 => i64, bounds.as_mut_ptr() => *mut i32,
+        none => Address, none => Address,
         2 => i32, 2 => i32, 0 => i32, 1 => i32,
     ));
     assert_eq!(status, 0);
     let (mut size, mut buffer) = (0_usize, [0_u8; 8]);
     let mut compute = |buffer: Address| {
         sparse!("cusparseSpGEMM_compute" (
-            handle => Address, 0 => i32, 0 => i32, &alpha => *const f64, matrix => Address, matrix => Address, &zero => *const f64,
+            handle => Address, 0 => i32, 0 => i32, &alpha => *const f64, matrix => Address, matrix => Address,
+            &zero => *const f64,
             result => Address, 1 => i32, 0 => i32, state => Address, &mut size => *mut usize, buffer => Address,
         ))
     };
@@ -258,11 +266,13 @@ fn cusparse_multiplies_matrices() {
     assert_eq!((status, count), (0, 5));
     let (mut places, mut found) = ([0; 5], [0.0; 5]);
     let status = sparse!("cusparseCsrSetPointers" (
-        result => Address, bounds.as_mut_ptr() => *mut i32, places.as_mut_ptr() => *mut i32, found.as_mut_ptr() => *mut f64,
+        result => Address, bounds.as_mut_ptr() => *mut i32, places.as_mut_ptr() => *mut i32,
+        found.as_mut_ptr() => *mut f64,
     ));
     assert_eq!(status, 0);
     let status = sparse!("cusparseSpGEMM_copy" (
-        handle => Address, 0 => i32, 0 => i32, &alpha => *const f64, matrix => Address, matrix => Address, &zero => *const f64,
+        handle => Address, 0 => i32, 0 => i32, &alpha => *const f64, matrix => Address, matrix => Address,
+        &zero => *const f64,
         result => Address, 1 => i32, 0 => i32, state => Address,
     ));
     assert_eq!(status, 0);
@@ -282,12 +292,15 @@ fn cusparse_refuses_what_the_host_would_wait_for_while_a_stream_is_captured() {
     let (mut state, mut size, mut buffer) = (null_mut(), 0_usize, [0_u8; 8]);
     assert_eq!(sparse!("cusparseSpGEMM_createDescr" (&mut state => *mut Address)), 0);
     let status = sparse!("cusparseSpGEMM_compute" (
-        handle => Address, 0 => i32, 0 => i32, &alpha => *const f64, matrix => Address, matrix => Address, &beta => *const f64,
-        matrix => Address, 1 => i32, 0 => i32, state => Address, &mut size => *mut usize, buffer.as_mut_ptr() => *mut u8,
+        handle => Address, 0 => i32, 0 => i32, &alpha => *const f64, matrix => Address, matrix => Address,
+        &beta => *const f64,
+        matrix => Address, 1 => i32, 0 => i32, state => Address, &mut size => *mut usize,
+        buffer.as_mut_ptr() => *mut u8,
     ));
     assert_eq!(status, 10);
     let status = sparse!("cusparseSpMV" (
-        handle => Address, 0 => i32, &alpha => *const f64, matrix => Address, of_x => Address, &beta => *const f64, of_y => Address,
+        handle => Address, 0 => i32, &alpha => *const f64, matrix => Address, of_x => Address,
+        &beta => *const f64, of_y => Address,
         1 => i32, 0 => i32, null_mut() => Address,
     ));
     assert_eq!((status, y), (0, [0.0; 3]));

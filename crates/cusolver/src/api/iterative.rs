@@ -12,11 +12,14 @@ use std::ffi::c_void;
 
 routines! {
     fn gesv[
-        "DnZZgesv": C64, "DnZCgesv": C64, "DnZKgesv": C64, "DnZEgesv": C64, "DnZYgesv": C64, "DnCCgesv": C32, "DnCEgesv": C32,
-        "DnCKgesv": C32, "DnCYgesv": C32, "DnDDgesv": f64, "DnDSgesv": f64, "DnDHgesv": f64, "DnDBgesv": f64, "DnDXgesv": f64,
+        "DnZZgesv": C64, "DnZCgesv": C64, "DnZKgesv": C64, "DnZEgesv": C64, "DnZYgesv": C64, "DnCCgesv": C32,
+        "DnCEgesv": C32,
+        "DnCKgesv": C32, "DnCYgesv": C32, "DnDDgesv": f64, "DnDSgesv": f64, "DnDHgesv": f64, "DnDBgesv": f64,
+        "DnDXgesv": f64,
         "DnSSgesv": f32, "DnSHgesv": f32, "DnSBgesv": f32, "DnSXgesv": f32,
     ](
-        handle: SolverHandle, n: i32, sides: i32, a: *mut T, lda: i32, pivots: *mut i32, b: *mut T, ldb: i32, x: *mut T, ldx: i32,
+        handle: SolverHandle, n: i32, sides: i32, a: *mut T, lda: i32, pivots: *mut i32, b: *mut T, ldb: i32,
+        x: *mut T, ldx: i32,
         _work: *mut c_void, _size: usize, steps: *mut i32, info: *mut i32,
     ) {
         let context = SolverContext::of(handle)?;
@@ -39,8 +42,10 @@ routines! {
     }
 
     fn gels[
-        "DnZZgels": C64, "DnZCgels": C64, "DnZKgels": C64, "DnZEgels": C64, "DnZYgels": C64, "DnCCgels": C32, "DnCEgels": C32,
-        "DnCKgels": C32, "DnCYgels": C32, "DnDDgels": f64, "DnDSgels": f64, "DnDHgels": f64, "DnDBgels": f64, "DnDXgels": f64,
+        "DnZZgels": C64, "DnZCgels": C64, "DnZKgels": C64, "DnZEgels": C64, "DnZYgels": C64, "DnCCgels": C32,
+        "DnCEgels": C32,
+        "DnCKgels": C32, "DnCYgels": C32, "DnDDgels": f64, "DnDSgels": f64, "DnDHgels": f64, "DnDBgels": f64,
+        "DnDXgels": f64,
         "DnSSgels": f32, "DnSHgels": f32, "DnSBgels": f32, "DnSXgels": f32,
     ](
         handle: SolverHandle, m: i32, n: i32, sides: i32, a: *mut T, lda: i32, b: *mut T, ldb: i32, x: *mut T, ldx: i32,
@@ -68,7 +73,8 @@ routines! {
         "DnDBgesv_bufferSize": f64, "DnDXgesv_bufferSize": f64, "DnSSgesv_bufferSize": f32, "DnSHgesv_bufferSize": f32,
         "DnSBgesv_bufferSize": f32, "DnSXgesv_bufferSize": f32,
     ](
-        handle: SolverHandle, _n: i32, _sides: i32, _a: *mut T, _lda: i32, _pivots: *mut i32, _b: *mut T, _ldb: i32, _x: *mut T,
+        handle: SolverHandle, _n: i32, _sides: i32, _a: *mut T, _lda: i32, _pivots: *mut i32, _b: *mut T,
+        _ldb: i32, _x: *mut T,
         _ldx: i32, _work: *mut c_void, size: *mut usize,
     ) {
         SolverContext::of(handle)?;
@@ -83,7 +89,8 @@ routines! {
         "DnDBgels_bufferSize": f64, "DnDXgels_bufferSize": f64, "DnSSgels_bufferSize": f32, "DnSHgels_bufferSize": f32,
         "DnSBgels_bufferSize": f32, "DnSXgels_bufferSize": f32,
     ](
-        handle: SolverHandle, _m: i32, _n: i32, _sides: i32, _a: *mut T, _lda: i32, _b: *mut T, _ldb: i32, _x: *mut T, _ldx: i32,
+        handle: SolverHandle, _m: i32, _n: i32, _sides: i32, _a: *mut T, _lda: i32, _b: *mut T, _ldb: i32,
+        _x: *mut T, _ldx: i32,
         _work: *mut c_void, size: *mut usize,
     ) {
         SolverContext::of(handle)?;

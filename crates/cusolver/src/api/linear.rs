@@ -175,7 +175,8 @@ routines! {
     }
 
     fn getrs["DnSgetrs": f32, "DnDgetrs": f64, "DnCgetrs": C32, "DnZgetrs": C64](
-        handle: SolverHandle, trans: i32, n: i32, sides: i32, a: *const T, lda: i32, pivots: *const i32, b: *mut T, ldb: i32,
+        handle: SolverHandle, trans: i32, n: i32, sides: i32, a: *const T, lda: i32, pivots: *const i32,
+        b: *mut T, ldb: i32,
         info: *mut i32,
     ) {
         solve_lu(handle, trans, (n.into(), sides.into()), (a, lda.into()), pivots, (b, ldb.into()), info)
@@ -244,7 +245,8 @@ routines! {
     }
 
     fn potrs_batched["DnSpotrsBatched": f32, "DnDpotrsBatched": f64, "DnCpotrsBatched": C32, "DnZpotrsBatched": C64](
-        handle: SolverHandle, uplo: i32, n: i32, sides: i32, a: *const *mut T, lda: i32, b: *const *mut T, ldb: i32, info: *mut i32,
+        handle: SolverHandle, uplo: i32, n: i32, sides: i32, a: *const *mut T, lda: i32, b: *const *mut T,
+        ldb: i32, info: *mut i32,
         count: i32,
     ) {
         let context = SolverContext::of(handle)?;

@@ -37,13 +37,15 @@ pub(crate) unsafe fn factor_orthogonal<T: Number>(
 
 routines! {
     fn geqrf["DnSgeqrf": f32, "DnDgeqrf": f64, "DnCgeqrf": C32, "DnZgeqrf": C64](
-        handle: SolverHandle, m: i32, n: i32, a: *mut T, lda: i32, tau: *mut T, _work: *mut T, _size: i32, info: *mut i32,
+        handle: SolverHandle, m: i32, n: i32, a: *mut T, lda: i32, tau: *mut T, _work: *mut T, _size: i32,
+        info: *mut i32,
     ) {
         factor_orthogonal(handle, (m.into(), n.into()), (a, lda.into()), tau, info)
     }
 
     fn orgqr["DnSorgqr": f32, "DnDorgqr": f64, "DnCungqr": C32, "DnZungqr": C64](
-        handle: SolverHandle, m: i32, n: i32, k: i32, a: *mut T, lda: i32, tau: *const T, _work: *mut T, _size: i32, info: *mut i32,
+        handle: SolverHandle, m: i32, n: i32, k: i32, a: *mut T, lda: i32, tau: *const T, _work: *mut T,
+        _size: i32, info: *mut i32,
     ) {
         let context = SolverContext::of(handle)?;
         let (m, n, k) = (length(m.into())?, length(n.into())?, length(k.into())?);
@@ -59,7 +61,8 @@ routines! {
     }
 
     fn ormqr["DnSormqr": f32, "DnDormqr": f64, "DnCunmqr": C32, "DnZunmqr": C64](
-        handle: SolverHandle, side: i32, trans: i32, m: i32, n: i32, k: i32, a: *const T, lda: i32, tau: *const T, c: *mut T, ldc: i32,
+        handle: SolverHandle, side: i32, trans: i32, m: i32, n: i32, k: i32, a: *const T, lda: i32,
+        tau: *const T, c: *mut T, ldc: i32,
         _work: *mut T, _size: i32, info: *mut i32,
     ) {
         let context = SolverContext::of(handle)?;
@@ -79,7 +82,8 @@ routines! {
     }
 
     fn gebrd["DnSgebrd": f32, "DnDgebrd": f64, "DnCgebrd": C32, "DnZgebrd": C64](
-        handle: SolverHandle, m: i32, n: i32, a: *mut T, lda: i32, d: *mut Re<T>, e: *mut Re<T>, left: *mut T, right: *mut T,
+        handle: SolverHandle, m: i32, n: i32, a: *mut T, lda: i32, d: *mut Re<T>, e: *mut Re<T>, left: *mut T,
+        right: *mut T,
         _work: *mut T, _size: i32, info: *mut i32,
     ) {
         let context = SolverContext::of(handle)?;

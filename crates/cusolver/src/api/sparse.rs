@@ -90,7 +90,8 @@ routines! {
         "SpScsrlsvqrHost": f32, "SpDcsrlsvqrHost": f64, "SpCcsrlsvqrHost": C32, "SpZcsrlsvqrHost": C64,
         "SpScsrlsvluHost": f32, "SpDcsrlsvluHost": f64, "SpCcsrlsvluHost": C32, "SpZcsrlsvluHost": C64,
     ](
-        handle: SolverHandle, n: i32, _count: i32, description: *const SparseDescription, values: *const T, rows: *const i32,
+        handle: SolverHandle, n: i32, _count: i32, description: *const SparseDescription, values: *const T,
+        rows: *const i32,
         columns: *const i32, b: *const T, tolerance: Re<T>, _reorder: i32, x: *mut T, singular: *mut i32,
     ) {
         let n = length(n.into())?;
@@ -101,7 +102,8 @@ routines! {
         "SpScsrlsvchol": f32, "SpDcsrlsvchol": f64, "SpCcsrlsvchol": C32, "SpZcsrlsvchol": C64,
         "SpScsrlsvcholHost": f32, "SpDcsrlsvcholHost": f64, "SpCcsrlsvcholHost": C32, "SpZcsrlsvcholHost": C64,
     ](
-        handle: SolverHandle, n: i32, _count: i32, description: *const SparseDescription, values: *const T, rows: *const i32,
+        handle: SolverHandle, n: i32, _count: i32, description: *const SparseDescription, values: *const T,
+        rows: *const i32,
         columns: *const i32, b: *const T, tolerance: Re<T>, _reorder: i32, x: *mut T, singular: *mut i32,
     ) {
         let n = length(n.into())?;

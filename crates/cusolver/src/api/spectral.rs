@@ -160,14 +160,16 @@ const NOWHERE: *mut i32 = std::ptr::null_mut();
 
 routines! {
     fn syevd["DnSsyevd": f32, "DnDsyevd": f64, "DnCheevd": C32, "DnZheevd": C64](
-        handle: SolverHandle, mode: i32, uplo: i32, n: i32, a: *mut T, lda: i32, values: *mut Re<T>, _work: *mut T, _size: i32,
+        handle: SolverHandle, mode: i32, uplo: i32, n: i32, a: *mut T, lda: i32, values: *mut Re<T>,
+        _work: *mut T, _size: i32,
         info: *mut i32,
     ) {
         EigenProblem::new(mode, uplo, n.into(), (a, lda.into()), values)?.submit(handle, NOWHERE, info)
     }
 
     fn syevdx["DnSsyevdx": f32, "DnDsyevdx": f64, "DnCheevdx": C32, "DnZheevdx": C64](
-        handle: SolverHandle, mode: i32, range: i32, uplo: i32, n: i32, a: *mut T, lda: i32, low: Re<T>, high: Re<T>, first: i32, last: i32,
+        handle: SolverHandle, mode: i32, range: i32, uplo: i32, n: i32, a: *mut T, lda: i32, low: Re<T>,
+        high: Re<T>, first: i32, last: i32,
         found: *mut i32, values: *mut Re<T>, _work: *mut T, _size: i32, info: *mut i32,
     ) {
         let range = EigenRange::of(range, (low.to_f64(), high.to_f64()), (first.into(), last.into()), length(n.into())?)?;
@@ -176,7 +178,8 @@ routines! {
     }
 
     fn syevj["DnSsyevj": f32, "DnDsyevj": f64, "DnCheevj": C32, "DnZheevj": C64](
-        handle: SolverHandle, mode: i32, uplo: i32, n: i32, a: *mut T, lda: i32, values: *mut Re<T>, _work: *mut T, _size: i32,
+        handle: SolverHandle, mode: i32, uplo: i32, n: i32, a: *mut T, lda: i32, values: *mut Re<T>,
+        _work: *mut T, _size: i32,
         info: *mut i32, options: *mut RoutineOptions,
     ) {
         RoutineOptions::of(options)?;
@@ -184,7 +187,8 @@ routines! {
     }
 
     fn syevj_batched["DnSsyevjBatched": f32, "DnDsyevjBatched": f64, "DnCheevjBatched": C32, "DnZheevjBatched": C64](
-        handle: SolverHandle, mode: i32, uplo: i32, n: i32, a: *mut T, lda: i32, values: *mut Re<T>, _work: *mut T, _size: i32,
+        handle: SolverHandle, mode: i32, uplo: i32, n: i32, a: *mut T, lda: i32, values: *mut Re<T>,
+        _work: *mut T, _size: i32,
         info: *mut i32, options: *mut RoutineOptions, count: i32,
     ) {
         RoutineOptions::of(options)?;
@@ -192,7 +196,8 @@ routines! {
     }
 
     fn sygvd["DnSsygvd": f32, "DnDsygvd": f64, "DnChegvd": C32, "DnZhegvd": C64](
-        handle: SolverHandle, problem: i32, mode: i32, uplo: i32, n: i32, a: *mut T, lda: i32, b: *mut T, ldb: i32, values: *mut Re<T>,
+        handle: SolverHandle, problem: i32, mode: i32, uplo: i32, n: i32, a: *mut T, lda: i32, b: *mut T,
+        ldb: i32, values: *mut Re<T>,
         _work: *mut T, _size: i32, info: *mut i32,
     ) {
         EigenProblem::new(mode, uplo, n.into(), (a, lda.into()), values)?
@@ -201,8 +206,10 @@ routines! {
     }
 
     fn sygvdx["DnSsygvdx": f32, "DnDsygvdx": f64, "DnChegvdx": C32, "DnZhegvdx": C64](
-        handle: SolverHandle, problem: i32, mode: i32, range: i32, uplo: i32, n: i32, a: *mut T, lda: i32, b: *mut T, ldb: i32,
-        low: Re<T>, high: Re<T>, first: i32, last: i32, found: *mut i32, values: *mut Re<T>, _work: *mut T, _size: i32, info: *mut i32,
+        handle: SolverHandle, problem: i32, mode: i32, range: i32, uplo: i32, n: i32, a: *mut T, lda: i32,
+        b: *mut T, ldb: i32,
+        low: Re<T>, high: Re<T>, first: i32, last: i32, found: *mut i32, values: *mut Re<T>, _work: *mut T,
+        _size: i32, info: *mut i32,
     ) {
         let range = EigenRange::of(range, (low.to_f64(), high.to_f64()), (first.into(), last.into()), length(n.into())?)?;
         let whole = EigenProblem::new(mode, uplo, n.into(), (a, lda.into()), values)?;
@@ -211,7 +218,8 @@ routines! {
     }
 
     fn sygvj["DnSsygvj": f32, "DnDsygvj": f64, "DnChegvj": C32, "DnZhegvj": C64](
-        handle: SolverHandle, problem: i32, mode: i32, uplo: i32, n: i32, a: *mut T, lda: i32, b: *mut T, ldb: i32, values: *mut Re<T>,
+        handle: SolverHandle, problem: i32, mode: i32, uplo: i32, n: i32, a: *mut T, lda: i32, b: *mut T,
+        ldb: i32, values: *mut Re<T>,
         _work: *mut T, _size: i32, info: *mut i32, options: *mut RoutineOptions,
     ) {
         RoutineOptions::of(options)?;
@@ -346,7 +354,8 @@ impl<T: Number> SingularProblem<T> {
 
 routines! {
     fn gesvd["DnSgesvd": f32, "DnDgesvd": f64, "DnCgesvd": C32, "DnZgesvd": C64](
-        handle: SolverHandle, job_left: i8, job_right: i8, m: i32, n: i32, a: *mut T, lda: i32, values: *mut Re<T>, u: *mut T, ldu: i32,
+        handle: SolverHandle, job_left: i8, job_right: i8, m: i32, n: i32, a: *mut T, lda: i32,
+        values: *mut Re<T>, u: *mut T, ldu: i32,
         v: *mut T, ldv: i32, _work: *mut T, _size: i32, _real_work: *mut Re<T>, info: *mut i32,
     ) {
         let context = SolverContext::of(handle)?;
@@ -357,7 +366,8 @@ routines! {
     }
 
     fn gesvdj["DnSgesvdj": f32, "DnDgesvdj": f64, "DnCgesvdj": C32, "DnZgesvdj": C64](
-        handle: SolverHandle, mode: i32, economic: i32, m: i32, n: i32, a: *mut T, lda: i32, values: *mut Re<T>, u: *mut T, ldu: i32,
+        handle: SolverHandle, mode: i32, economic: i32, m: i32, n: i32, a: *mut T, lda: i32,
+        values: *mut Re<T>, u: *mut T, ldu: i32,
         v: *mut T, ldv: i32, _work: *mut T, _size: i32, info: *mut i32, options: *mut RoutineOptions,
     ) {
         let context = SolverContext::of(handle)?;
@@ -369,7 +379,8 @@ routines! {
     }
 
     fn gesvdj_batched["DnSgesvdjBatched": f32, "DnDgesvdjBatched": f64, "DnCgesvdjBatched": C32, "DnZgesvdjBatched": C64](
-        handle: SolverHandle, mode: i32, m: i32, n: i32, a: *mut T, lda: i32, values: *mut Re<T>, u: *mut T, ldu: i32, v: *mut T, ldv: i32,
+        handle: SolverHandle, mode: i32, m: i32, n: i32, a: *mut T, lda: i32, values: *mut Re<T>, u: *mut T,
+        ldu: i32, v: *mut T, ldv: i32,
         _work: *mut T, _size: i32, info: *mut i32, options: *mut RoutineOptions, count: i32,
     ) {
         let context = SolverContext::of(handle)?;
@@ -393,8 +404,10 @@ routines! {
     }
 
     fn gesvda["DnSgesvdaStridedBatched": f32, "DnDgesvdaStridedBatched": f64, "DnCgesvdaStridedBatched": C32, "DnZgesvdaStridedBatched": C64](
-        handle: SolverHandle, mode: i32, rank: i32, m: i32, n: i32, a: *const T, lda: i32, stride_a: i64, values: *mut Re<T>, stride_s: i64,
-        u: *mut T, ldu: i32, stride_u: i64, v: *mut T, ldv: i32, stride_v: i64, _work: *mut T, _size: i32, info: *mut i32,
+        handle: SolverHandle, mode: i32, rank: i32, m: i32, n: i32, a: *const T, lda: i32, stride_a: i64,
+        values: *mut Re<T>, stride_s: i64,
+        u: *mut T, ldu: i32, stride_u: i64, v: *mut T, ldv: i32, stride_v: i64, _work: *mut T, _size: i32,
+        info: *mut i32,
         residuals: *mut f64, count: i32,
     ) {
         let context = SolverContext::of(handle)?;
@@ -412,7 +425,8 @@ routines! {
                     side.map(|(matrix, kind)| (matrix.moved(item as isize * distance as isize), kind))
                 };
                 let (failed, left_over) = SingularProblem {
-                    a: a.moved(item as isize * stride_a as isize), values: values.wrapping_offset(item as isize * stride_s as isize),
+                    a: a.moved(item as isize * stride_a as isize),
+                    values: values.wrapping_offset(item as isize * stride_s as isize),
                     left: moved(left, stride_u), right: moved(right, stride_v), is_adjoint: false, rank,
                 }.run();
                 if !info.is_null() { report(info.add(item), failed); }

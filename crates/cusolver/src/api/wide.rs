@@ -99,21 +99,24 @@ unsafe fn eigen_range<T: Number>(
 
 entries! {
     fn cusolverDnXgetrf_bufferSize(
-        handle: SolverHandle, _options: OptionsHandle, _m: i64, _n: i64, kind: i32, _a: Pointer, _lda: i64, compute: i32, on_device: *mut usize,
+        handle: SolverHandle, _options: OptionsHandle, _m: i64, _n: i64, kind: i32, _a: Pointer, _lda: i64,
+        compute: i32, on_device: *mut usize,
         on_host: *mut usize,
     ) {
         one_kind(kind, &[compute])?;
         sizes(handle, on_device, on_host)
     }
     fn cusolverDnXgetrf(
-        handle: SolverHandle, _options: OptionsHandle, m: i64, n: i64, kind: i32, a: Pointer, lda: i64, pivots: *mut i64, compute: i32,
+        handle: SolverHandle, _options: OptionsHandle, m: i64, n: i64, kind: i32, a: Pointer, lda: i64,
+        pivots: *mut i64, compute: i32,
         _device: Pointer, _device_size: usize, _host: Pointer, _host_size: usize, info: *mut i32,
     ) {
         one_kind(kind, &[compute])?;
         with_kind!(kind, T => factor_lu::<T, i64>(handle, (m, n), (a.cast(), lda), pivots, info))
     }
     fn cusolverDnXgetrs(
-        handle: SolverHandle, _options: OptionsHandle, trans: i32, n: i64, sides: i64, kind: i32, a: Pointer, lda: i64, pivots: *const i64,
+        handle: SolverHandle, _options: OptionsHandle, trans: i32, n: i64, sides: i64, kind: i32, a: Pointer,
+        lda: i64, pivots: *const i64,
         kind_b: i32, b: Pointer, ldb: i64, info: *mut i32,
     ) {
         one_kind(kind, &[kind_b])?;
@@ -125,7 +128,8 @@ entries! {
     }
 
     fn cusolverDnXpotrf_bufferSize(
-        handle: SolverHandle, _options: OptionsHandle, _uplo: i32, _n: i64, kind: i32, _a: Pointer, _lda: i64, compute: i32,
+        handle: SolverHandle, _options: OptionsHandle, _uplo: i32, _n: i64, kind: i32, _a: Pointer, _lda: i64,
+        compute: i32,
         on_device: *mut usize, on_host: *mut usize,
     ) {
         one_kind(kind, &[compute])?;
@@ -139,7 +143,8 @@ entries! {
         with_kind!(kind, T => factor_positive::<T>(handle, uplo, n, (a.cast(), lda), info))
     }
     fn cusolverDnXpotrs(
-        handle: SolverHandle, _options: OptionsHandle, uplo: i32, n: i64, sides: i64, kind: i32, a: Pointer, lda: i64, kind_b: i32, b: Pointer,
+        handle: SolverHandle, _options: OptionsHandle, uplo: i32, n: i64, sides: i64, kind: i32, a: Pointer,
+        lda: i64, kind_b: i32, b: Pointer,
         ldb: i64, info: *mut i32,
     ) {
         one_kind(kind, &[kind_b])?;
@@ -150,14 +155,16 @@ entries! {
     }
 
     fn cusolverDnXgeqrf_bufferSize(
-        handle: SolverHandle, _options: OptionsHandle, _m: i64, _n: i64, kind: i32, _a: Pointer, _lda: i64, kind_tau: i32, _tau: Pointer,
+        handle: SolverHandle, _options: OptionsHandle, _m: i64, _n: i64, kind: i32, _a: Pointer, _lda: i64,
+        kind_tau: i32, _tau: Pointer,
         compute: i32, on_device: *mut usize, on_host: *mut usize,
     ) {
         one_kind(kind, &[kind_tau, compute])?;
         sizes(handle, on_device, on_host)
     }
     fn cusolverDnXgeqrf(
-        handle: SolverHandle, _options: OptionsHandle, m: i64, n: i64, kind: i32, a: Pointer, lda: i64, kind_tau: i32, tau: Pointer, compute: i32,
+        handle: SolverHandle, _options: OptionsHandle, m: i64, n: i64, kind: i32, a: Pointer, lda: i64,
+        kind_tau: i32, tau: Pointer, compute: i32,
         _device: Pointer, _device_size: usize, _host: Pointer, _host_size: usize, info: *mut i32,
     ) {
         one_kind(kind, &[kind_tau, compute])?;
@@ -165,7 +172,8 @@ entries! {
     }
 
     fn cusolverDnXsyevd_bufferSize(
-        handle: SolverHandle, _options: OptionsHandle, _mode: i32, _uplo: i32, _n: i64, kind: i32, _a: Pointer, _lda: i64, kind_w: i32,
+        handle: SolverHandle, _options: OptionsHandle, _mode: i32, _uplo: i32, _n: i64, kind: i32, _a: Pointer,
+        _lda: i64, kind_w: i32,
         _values: Pointer, compute: i32, on_device: *mut usize, on_host: *mut usize,
     ) {
         one_kind(kind, &[compute])?;
@@ -173,7 +181,8 @@ entries! {
         sizes(handle, on_device, on_host)
     }
     fn cusolverDnXsyevd(
-        handle: SolverHandle, _options: OptionsHandle, mode: i32, uplo: i32, n: i64, kind: i32, a: Pointer, lda: i64, kind_w: i32, values: Pointer,
+        handle: SolverHandle, _options: OptionsHandle, mode: i32, uplo: i32, n: i64, kind: i32, a: Pointer,
+        lda: i64, kind_w: i32, values: Pointer,
         compute: i32, _device: Pointer, _device_size: usize, _host: Pointer, _host_size: usize, info: *mut i32,
     ) {
         one_kind(kind, &[compute])?;
@@ -184,7 +193,8 @@ entries! {
         })
     }
     fn cusolverDnXsyevBatched_bufferSize(
-        handle: SolverHandle, _options: OptionsHandle, _mode: i32, _uplo: i32, _n: i64, kind: i32, _a: Pointer, _lda: i64, kind_w: i32,
+        handle: SolverHandle, _options: OptionsHandle, _mode: i32, _uplo: i32, _n: i64, kind: i32, _a: Pointer,
+        _lda: i64, kind_w: i32,
         _values: Pointer, compute: i32, on_device: *mut usize, on_host: *mut usize, _count: i64,
     ) {
         one_kind(kind, &[compute])?;
@@ -192,16 +202,20 @@ entries! {
         sizes(handle, on_device, on_host)
     }
     fn cusolverDnXsyevBatched(
-        handle: SolverHandle, _options: OptionsHandle, mode: i32, uplo: i32, n: i64, kind: i32, a: Pointer, lda: i64, kind_w: i32, values: Pointer,
-        compute: i32, _device: Pointer, _device_size: usize, _host: Pointer, _host_size: usize, info: *mut i32, count: i64,
+        handle: SolverHandle, _options: OptionsHandle, mode: i32, uplo: i32, n: i64, kind: i32, a: Pointer,
+        lda: i64, kind_w: i32, values: Pointer,
+        compute: i32, _device: Pointer, _device_size: usize, _host: Pointer, _host_size: usize, info: *mut i32,
+        count: i64,
     ) {
         one_kind(kind, &[compute])?;
         real_kind(kind, kind_w)?;
         with_kind!(kind, T => eigen_batch::<T>(handle, (mode, uplo), n, (a.cast(), lda), values.cast(), info, count))
     }
     fn cusolverDnXsyevdx_bufferSize(
-        handle: SolverHandle, _options: OptionsHandle, _mode: i32, _range: i32, _uplo: i32, _n: i64, kind: i32, _a: Pointer, _lda: i64,
-        _low: Pointer, _high: Pointer, _first: i64, _last: i64, _found: *mut i64, kind_w: i32, _values: Pointer, compute: i32,
+        handle: SolverHandle, _options: OptionsHandle, _mode: i32, _range: i32, _uplo: i32, _n: i64, kind: i32,
+        _a: Pointer, _lda: i64,
+        _low: Pointer, _high: Pointer, _first: i64, _last: i64, _found: *mut i64, kind_w: i32,
+        _values: Pointer, compute: i32,
         on_device: *mut usize, on_host: *mut usize,
     ) {
         one_kind(kind, &[compute])?;
@@ -209,8 +223,10 @@ entries! {
         sizes(handle, on_device, on_host)
     }
     fn cusolverDnXsyevdx(
-        handle: SolverHandle, _options: OptionsHandle, mode: i32, range: i32, uplo: i32, n: i64, kind: i32, a: Pointer, lda: i64, low: Pointer,
-        high: Pointer, first: i64, last: i64, found: *mut i64, kind_w: i32, values: Pointer, compute: i32, _device: Pointer,
+        handle: SolverHandle, _options: OptionsHandle, mode: i32, range: i32, uplo: i32, n: i64, kind: i32,
+        a: Pointer, lda: i64, low: Pointer,
+        high: Pointer, first: i64, last: i64, found: *mut i64, kind_w: i32, values: Pointer, compute: i32,
+        _device: Pointer,
         _device_size: usize, _host: Pointer, _host_size: usize, info: *mut i32,
     ) {
         one_kind(kind, &[compute])?;
@@ -220,8 +236,10 @@ entries! {
     }
 
     fn cusolverDnXgesvd_bufferSize(
-        handle: SolverHandle, _options: OptionsHandle, _left: i8, _right: i8, _m: i64, _n: i64, kind: i32, _a: Pointer, _lda: i64, kind_s: i32,
-        _values: Pointer, kind_u: i32, _u: Pointer, _ldu: i64, kind_v: i32, _v: Pointer, _ldv: i64, compute: i32, on_device: *mut usize,
+        handle: SolverHandle, _options: OptionsHandle, _left: i8, _right: i8, _m: i64, _n: i64, kind: i32,
+        _a: Pointer, _lda: i64, kind_s: i32,
+        _values: Pointer, kind_u: i32, _u: Pointer, _ldu: i64, kind_v: i32, _v: Pointer, _ldv: i64,
+        compute: i32, on_device: *mut usize,
         on_host: *mut usize,
     ) {
         one_kind(kind, &[kind_u, kind_v, compute])?;
@@ -229,8 +247,10 @@ entries! {
         sizes(handle, on_device, on_host)
     }
     fn cusolverDnXgesvd(
-        handle: SolverHandle, _options: OptionsHandle, left: i8, right: i8, m: i64, n: i64, kind: i32, a: Pointer, lda: i64, kind_s: i32,
-        values: Pointer, kind_u: i32, u: Pointer, ldu: i64, kind_v: i32, v: Pointer, ldv: i64, compute: i32, _device: Pointer,
+        handle: SolverHandle, _options: OptionsHandle, left: i8, right: i8, m: i64, n: i64, kind: i32,
+        a: Pointer, lda: i64, kind_s: i32,
+        values: Pointer, kind_u: i32, u: Pointer, ldu: i64, kind_v: i32, v: Pointer, ldv: i64, compute: i32,
+        _device: Pointer,
         _device_size: usize, _host: Pointer, _host_size: usize, info: *mut i32,
     ) {
         one_kind(kind, &[kind_u, kind_v, compute])?;
@@ -243,8 +263,10 @@ entries! {
         })
     }
     fn cusolverDnXgesvdp_bufferSize(
-        handle: SolverHandle, _options: OptionsHandle, _mode: i32, _economic: i32, _m: i64, _n: i64, kind: i32, _a: Pointer, _lda: i64, kind_s: i32,
-        _values: Pointer, kind_u: i32, _u: Pointer, _ldu: i64, kind_v: i32, _v: Pointer, _ldv: i64, compute: i32, on_device: *mut usize,
+        handle: SolverHandle, _options: OptionsHandle, _mode: i32, _economic: i32, _m: i64, _n: i64, kind: i32,
+        _a: Pointer, _lda: i64, kind_s: i32,
+        _values: Pointer, kind_u: i32, _u: Pointer, _ldu: i64, kind_v: i32, _v: Pointer, _ldv: i64,
+        compute: i32, on_device: *mut usize,
         on_host: *mut usize,
     ) {
         one_kind(kind, &[kind_u, kind_v, compute])?;
@@ -252,8 +274,10 @@ entries! {
         sizes(handle, on_device, on_host)
     }
     fn cusolverDnXgesvdp(
-        handle: SolverHandle, _options: OptionsHandle, mode: i32, economic: i32, m: i64, n: i64, kind: i32, a: Pointer, lda: i64, kind_s: i32,
-        values: Pointer, kind_u: i32, u: Pointer, ldu: i64, kind_v: i32, v: Pointer, ldv: i64, compute: i32, _device: Pointer,
+        handle: SolverHandle, _options: OptionsHandle, mode: i32, economic: i32, m: i64, n: i64, kind: i32,
+        a: Pointer, lda: i64, kind_s: i32,
+        values: Pointer, kind_u: i32, u: Pointer, ldu: i64, kind_v: i32, v: Pointer, ldv: i64, compute: i32,
+        _device: Pointer,
         _device_size: usize, _host: Pointer, _host_size: usize, info: *mut i32, error: *mut f64,
     ) {
         one_kind(kind, &[kind_u, kind_v, compute])?;

@@ -72,12 +72,18 @@ unsafe fn analyze<T: Number>(sparse: &SparseMatrix, dense: &DenseArray) -> Spars
 }
 
 entries! {
-    fn cusparseSparseToDense_bufferSize(handle: SparseHandle, sparse: SparseMatrixHandle, dense: DenseArrayHandle, _algorithm: i32, size: *mut usize) {
+    fn cusparseSparseToDense_bufferSize(
+        handle: SparseHandle, sparse: SparseMatrixHandle, dense: DenseArrayHandle, _algorithm: i32,
+        size: *mut usize,
+    ) {
         SparseContext::of(handle)?;
         pair(sparse, dense)?;
         put(size, 1)
     }
-    fn cusparseSparseToDense(handle: SparseHandle, sparse: SparseMatrixHandle, dense: DenseArrayHandle, _algorithm: i32, _buffer: SparseAddress) {
+    fn cusparseSparseToDense(
+        handle: SparseHandle, sparse: SparseMatrixHandle, dense: DenseArrayHandle, _algorithm: i32,
+        _buffer: SparseAddress,
+    ) {
         let (context, (sparse, dense)) = (SparseContext::of(handle)?, pair(sparse, dense)?);
         with_kind!(sparse.kind, T => {
             let (elements, to) = (sparse.elements::<T>(0)?, dense.view_mut::<T>(0));
@@ -91,19 +97,28 @@ entries! {
             })
         })
     }
-    fn cusparseDenseToSparse_bufferSize(handle: SparseHandle, dense: DenseArrayHandle, sparse: SparseMatrixHandle, _algorithm: i32, size: *mut usize) {
+    fn cusparseDenseToSparse_bufferSize(
+        handle: SparseHandle, dense: DenseArrayHandle, sparse: SparseMatrixHandle, _algorithm: i32,
+        size: *mut usize,
+    ) {
         SparseContext::of(handle)?;
         pair(sparse, dense)?;
         put(size, 1)
     }
-    fn cusparseDenseToSparse_analysis(handle: SparseHandle, dense: DenseArrayHandle, sparse: SparseMatrixHandle, _algorithm: i32, _buffer: SparseAddress) {
+    fn cusparseDenseToSparse_analysis(
+        handle: SparseHandle, dense: DenseArrayHandle, sparse: SparseMatrixHandle, _algorithm: i32,
+        _buffer: SparseAddress,
+    ) {
         let (context, result) = (SparseContext::of(handle)?, sparse);
         let (sparse, dense) = pair(sparse, dense)?;
         let count = context.compute(|| with_kind!(sparse.kind, T => analyze::<T>(&sparse, &dense)))??;
         Descriptor::of(result)?.count = count;
         Ok(())
     }
-    fn cusparseDenseToSparse_convert(handle: SparseHandle, dense: DenseArrayHandle, sparse: SparseMatrixHandle, _algorithm: i32, _buffer: SparseAddress) {
+    fn cusparseDenseToSparse_convert(
+        handle: SparseHandle, dense: DenseArrayHandle, sparse: SparseMatrixHandle, _algorithm: i32,
+        _buffer: SparseAddress,
+    ) {
         let (context, (sparse, dense)) = (SparseContext::of(handle)?, pair(sparse, dense)?);
         with_kind!(sparse.kind, T => convert::<T>(context, sparse, dense))
     }
@@ -137,7 +152,8 @@ impl<T: Number> CompressedRows<T> {
 
 routines! {
     fn nnz["Snnz": f32, "Dnnz": f64, "Cnnz": C32, "Znnz": C64](
-        handle: SparseHandle, direction: i32, m: i32, n: i32, of: *mut SparseDescription, a: *const T, lda: i32, counts: *mut i32,
+        handle: SparseHandle, direction: i32, m: i32, n: i32, of: *mut SparseDescription, a: *const T,
+        lda: i32, counts: *mut i32,
         total: *mut i32,
     ) {
         let context = SparseContext::of(handle)?;
@@ -158,7 +174,8 @@ routines! {
     }
 
     fn nnz_compress["Snnz_compress": f32, "Dnnz_compress": f64, "Cnnz_compress": C32, "Znnz_compress": C64](
-        handle: SparseHandle, m: i32, of: *mut SparseDescription, values: *const T, offsets: *const i32, counts: *mut i32,
+        handle: SparseHandle, m: i32, of: *mut SparseDescription, values: *const T, offsets: *const i32,
+        counts: *mut i32,
         total: *mut i32, tolerance: T,
     ) {
         let context = SparseContext::of(handle)?;
@@ -176,7 +193,8 @@ routines! {
     }
 
     fn csr2csr_compress["Scsr2csr_compress": f32, "Dcsr2csr_compress": f64, "Ccsr2csr_compress": C32, "Zcsr2csr_compress": C64](
-        handle: SparseHandle, m: i32, _n: i32, of: *mut SparseDescription, values: *const T, indices: *const i32, offsets: *const i32,
+        handle: SparseHandle, m: i32, _n: i32, of: *mut SparseDescription, values: *const T,
+        indices: *const i32, offsets: *const i32,
         _count: i32, _counts: *const i32, to_values: *mut T, to_indices: *mut i32, to_offsets: *mut i32, tolerance: T,
     ) {
         let context = SparseContext::of(handle)?;

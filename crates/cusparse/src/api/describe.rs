@@ -115,13 +115,15 @@ unsafe fn set_arrays(
 
 constant_entries! {
     fn cusparseCreateSpVec, cusparseCreateConstSpVec(
-        place: *mut SparseVectorHandle, size: i64, count: i64, indices: SparseAddress, values: SparseAddress, index_kind: i32, base: i32, kind: i32,
+        place: *mut SparseVectorHandle, size: i64, count: i64, indices: SparseAddress, values: SparseAddress,
+        index_kind: i32, base: i32, kind: i32,
     ) {
         valid(size >= 0 && (0..=size).contains(&count) && (0..=1).contains(&base) && (1..=3).contains(&index_kind))?;
         Descriptor::create(place, SparseVector { size, count, indices, values, index_kind, base, kind })
     }
     fn cusparseSpVecGet, cusparseConstSpVecGet(
-        vector: SparseVectorHandle, size: *mut i64, count: *mut i64, indices: *mut SparseAddress, values: *mut SparseAddress, index_kind: *mut i32,
+        vector: SparseVectorHandle, size: *mut i64, count: *mut i64, indices: *mut SparseAddress,
+        values: *mut SparseAddress, index_kind: *mut i32,
         base: *mut i32, kind: *mut i32,
     ) {
         let it = *Descriptor::of(vector)?;
@@ -138,11 +140,15 @@ constant_entries! {
         put(values, Descriptor::of(vector)?.values)
     }
 
-    fn cusparseCreateDnVec, cusparseCreateConstDnVec(place: *mut DenseVectorHandle, size: i64, values: SparseAddress, kind: i32) {
+    fn cusparseCreateDnVec, cusparseCreateConstDnVec(
+        place: *mut DenseVectorHandle, size: i64, values: SparseAddress, kind: i32,
+    ) {
         valid(size >= 0)?;
         Descriptor::create(place, DenseVector { size, values, kind })
     }
-    fn cusparseDnVecGet, cusparseConstDnVecGet(vector: DenseVectorHandle, size: *mut i64, values: *mut SparseAddress, kind: *mut i32) {
+    fn cusparseDnVecGet, cusparseConstDnVecGet(
+        vector: DenseVectorHandle, size: *mut i64, values: *mut SparseAddress, kind: *mut i32,
+    ) {
         let it = *Descriptor::of(vector)?;
         put_if(size, it.size);
         put_if(values, it.values);
@@ -162,7 +168,8 @@ constant_entries! {
         Descriptor::create(place, DenseArray { rows, columns, ld, values, kind, is_by_rows, batch: 1, stride: 0 })
     }
     fn cusparseDnMatGet, cusparseConstDnMatGet(
-        array: DenseArrayHandle, rows: *mut i64, columns: *mut i64, ld: *mut i64, values: *mut SparseAddress, kind: *mut i32, order: *mut i32,
+        array: DenseArrayHandle, rows: *mut i64, columns: *mut i64, ld: *mut i64, values: *mut SparseAddress,
+        kind: *mut i32, order: *mut i32,
     ) {
         let it = *Descriptor::of(array)?;
         put_if(rows, it.rows);
@@ -178,7 +185,8 @@ constant_entries! {
     }
 
     fn cusparseCreateCsr, cusparseCreateConstCsr(
-        place: *mut SparseMatrixHandle, rows: i64, columns: i64, count: i64, offsets: SparseAddress, indices: SparseAddress, values: SparseAddress,
+        place: *mut SparseMatrixHandle, rows: i64, columns: i64, count: i64, offsets: SparseAddress,
+        indices: SparseAddress, values: SparseAddress,
         offset_kind: i32, index_kind: i32, base: i32, kind: i32,
     ) {
         let (sizes, arrays) = ([rows, columns, count], [offsets, indices, values]);
@@ -186,7 +194,8 @@ constant_entries! {
         create_matrix(place, SparseLayout::Rows, arguments)
     }
     fn cusparseCreateCsc, cusparseCreateConstCsc(
-        place: *mut SparseMatrixHandle, rows: i64, columns: i64, count: i64, offsets: SparseAddress, indices: SparseAddress, values: SparseAddress,
+        place: *mut SparseMatrixHandle, rows: i64, columns: i64, count: i64, offsets: SparseAddress,
+        indices: SparseAddress, values: SparseAddress,
         offset_kind: i32, index_kind: i32, base: i32, kind: i32,
     ) {
         let (sizes, arrays) = ([rows, columns, count], [offsets, indices, values]);
@@ -194,7 +203,8 @@ constant_entries! {
         create_matrix(place, SparseLayout::Columns, arguments)
     }
     fn cusparseCreateCoo, cusparseCreateConstCoo(
-        place: *mut SparseMatrixHandle, rows: i64, columns: i64, count: i64, offsets: SparseAddress, indices: SparseAddress, values: SparseAddress,
+        place: *mut SparseMatrixHandle, rows: i64, columns: i64, count: i64, offsets: SparseAddress,
+        indices: SparseAddress, values: SparseAddress,
         index_kind: i32, base: i32, kind: i32,
     ) {
         let (sizes, arrays) = ([rows, columns, count], [offsets, indices, values]);
@@ -202,21 +212,24 @@ constant_entries! {
         create_matrix(place, SparseLayout::Coordinates, arguments)
     }
     fn cusparseCsrGet, cusparseConstCsrGet(
-        matrix: SparseMatrixHandle, rows: *mut i64, columns: *mut i64, count: *mut i64, offsets: *mut SparseAddress, indices: *mut SparseAddress,
+        matrix: SparseMatrixHandle, rows: *mut i64, columns: *mut i64, count: *mut i64,
+        offsets: *mut SparseAddress, indices: *mut SparseAddress,
         values: *mut SparseAddress, offset_kind: *mut i32, index_kind: *mut i32, base: *mut i32, kind: *mut i32,
     ) {
         let (sizes, arrays) = ([rows, columns, count], [offsets, indices, values]);
         get_matrix(matrix, SparseLayout::Rows, sizes, arrays, [offset_kind, index_kind], (base, kind))
     }
     fn cusparseCscGet, cusparseConstCscGet(
-        matrix: SparseMatrixHandle, rows: *mut i64, columns: *mut i64, count: *mut i64, offsets: *mut SparseAddress, indices: *mut SparseAddress,
+        matrix: SparseMatrixHandle, rows: *mut i64, columns: *mut i64, count: *mut i64,
+        offsets: *mut SparseAddress, indices: *mut SparseAddress,
         values: *mut SparseAddress, offset_kind: *mut i32, index_kind: *mut i32, base: *mut i32, kind: *mut i32,
     ) {
         let (sizes, arrays) = ([rows, columns, count], [offsets, indices, values]);
         get_matrix(matrix, SparseLayout::Columns, sizes, arrays, [offset_kind, index_kind], (base, kind))
     }
     fn cusparseCooGet, cusparseConstCooGet(
-        matrix: SparseMatrixHandle, rows: *mut i64, columns: *mut i64, count: *mut i64, offsets: *mut SparseAddress, indices: *mut SparseAddress,
+        matrix: SparseMatrixHandle, rows: *mut i64, columns: *mut i64, count: *mut i64,
+        offsets: *mut SparseAddress, indices: *mut SparseAddress,
         values: *mut SparseAddress, index_kind: *mut i32, base: *mut i32, kind: *mut i32,
     ) {
         let (sizes, arrays) = ([rows, columns, count], [offsets, indices, values]);
@@ -258,13 +271,19 @@ entries! {
         put(batch, it.batch)?;
         put(stride, it.stride)
     }
-    fn cusparseCsrSetPointers(matrix: SparseMatrixHandle, offsets: SparseAddress, indices: SparseAddress, values: SparseAddress) {
+    fn cusparseCsrSetPointers(
+        matrix: SparseMatrixHandle, offsets: SparseAddress, indices: SparseAddress, values: SparseAddress,
+    ) {
         set_arrays(matrix, SparseLayout::Rows, [offsets, indices, values])
     }
-    fn cusparseCscSetPointers(matrix: SparseMatrixHandle, offsets: SparseAddress, indices: SparseAddress, values: SparseAddress) {
+    fn cusparseCscSetPointers(
+        matrix: SparseMatrixHandle, offsets: SparseAddress, indices: SparseAddress, values: SparseAddress,
+    ) {
         set_arrays(matrix, SparseLayout::Columns, [offsets, indices, values])
     }
-    fn cusparseCooSetPointers(matrix: SparseMatrixHandle, rows: SparseAddress, columns: SparseAddress, values: SparseAddress) {
+    fn cusparseCooSetPointers(
+        matrix: SparseMatrixHandle, rows: SparseAddress, columns: SparseAddress, values: SparseAddress,
+    ) {
         set_arrays(matrix, SparseLayout::Coordinates, [rows, columns, values])
     }
     fn cusparseCsrSetStridedBatch(matrix: SparseMatrixHandle, batch: i32, offset_stride: i64, stride: i64) {

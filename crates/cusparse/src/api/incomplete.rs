@@ -78,10 +78,12 @@ entries! {
 
 routines! {
     fn work_size[
-        "Scsrilu02_bufferSize": f32, "Dcsrilu02_bufferSize": f64, "Ccsrilu02_bufferSize": C32, "Zcsrilu02_bufferSize": C64,
+        "Scsrilu02_bufferSize": f32, "Dcsrilu02_bufferSize": f64, "Ccsrilu02_bufferSize": C32,
+        "Zcsrilu02_bufferSize": C64,
         "Scsric02_bufferSize": f32, "Dcsric02_bufferSize": f64, "Ccsric02_bufferSize": C32, "Zcsric02_bufferSize": C64,
     ](
-        handle: SparseHandle, _m: i32, _count: i32, of: DescriptionHandle, _values: *mut T, _offsets: *mut i32, _indices: *mut i32,
+        handle: SparseHandle, _m: i32, _count: i32, of: DescriptionHandle, _values: *mut T, _offsets: *mut i32,
+        _indices: *mut i32,
         info: PivotReportHandle, size: *mut i32,
     ) {
         SparseContext::of(handle)?;
@@ -91,10 +93,13 @@ routines! {
     }
 
     fn wide_work_size[
-        "Scsrilu02_bufferSizeExt": f32, "Dcsrilu02_bufferSizeExt": f64, "Ccsrilu02_bufferSizeExt": C32, "Zcsrilu02_bufferSizeExt": C64,
-        "Scsric02_bufferSizeExt": f32, "Dcsric02_bufferSizeExt": f64, "Ccsric02_bufferSizeExt": C32, "Zcsric02_bufferSizeExt": C64,
+        "Scsrilu02_bufferSizeExt": f32, "Dcsrilu02_bufferSizeExt": f64, "Ccsrilu02_bufferSizeExt": C32,
+        "Zcsrilu02_bufferSizeExt": C64,
+        "Scsric02_bufferSizeExt": f32, "Dcsric02_bufferSizeExt": f64, "Ccsric02_bufferSizeExt": C32,
+        "Zcsric02_bufferSizeExt": C64,
     ](
-        handle: SparseHandle, _m: i32, _count: i32, of: DescriptionHandle, _values: *mut T, _offsets: *mut i32, _indices: *mut i32,
+        handle: SparseHandle, _m: i32, _count: i32, of: DescriptionHandle, _values: *mut T, _offsets: *mut i32,
+        _indices: *mut i32,
         info: PivotReportHandle, size: *mut usize,
     ) {
         SparseContext::of(handle)?;
@@ -107,7 +112,8 @@ routines! {
         "Scsrilu02_analysis": f32, "Dcsrilu02_analysis": f64, "Ccsrilu02_analysis": C32, "Zcsrilu02_analysis": C64,
         "Scsric02_analysis": f32, "Dcsric02_analysis": f64, "Ccsric02_analysis": C32, "Zcsric02_analysis": C64,
     ](
-        handle: SparseHandle, m: i32, count: i32, of: DescriptionHandle, values: *mut T, offsets: *mut i32, indices: *mut i32,
+        handle: SparseHandle, m: i32, count: i32, of: DescriptionHandle, values: *mut T, offsets: *mut i32,
+        indices: *mut i32,
         info: PivotReportHandle, _policy: i32, _buffer: SparseAddress,
     ) {
         let (context, m) = (SparseContext::of(handle)?, length(m.into())?);
@@ -118,7 +124,8 @@ routines! {
     }
 
     fn csrilu02["Scsrilu02": f32, "Dcsrilu02": f64, "Ccsrilu02": C32, "Zcsrilu02": C64](
-        handle: SparseHandle, m: i32, count: i32, of: DescriptionHandle, values: *mut T, offsets: *mut i32, indices: *mut i32,
+        handle: SparseHandle, m: i32, count: i32, of: DescriptionHandle, values: *mut T, offsets: *mut i32,
+        indices: *mut i32,
         info: PivotReportHandle, _policy: i32, _buffer: SparseAddress,
     ) {
         let (context, m) = (SparseContext::of(handle)?, length(m.into())?);
@@ -126,7 +133,8 @@ routines! {
     }
 
     fn csric02["Scsric02": f32, "Dcsric02": f64, "Ccsric02": C32, "Zcsric02": C64](
-        handle: SparseHandle, m: i32, count: i32, of: DescriptionHandle, values: *mut T, offsets: *mut i32, indices: *mut i32,
+        handle: SparseHandle, m: i32, count: i32, of: DescriptionHandle, values: *mut T, offsets: *mut i32,
+        indices: *mut i32,
         info: PivotReportHandle, _policy: i32, _buffer: SparseAddress,
     ) {
         let (context, m) = (SparseContext::of(handle)?, length(m.into())?);
@@ -134,7 +142,8 @@ routines! {
     }
 
     fn numeric_boost[
-        "Scsrilu02_numericBoost": f32, "Dcsrilu02_numericBoost": f64, "Ccsrilu02_numericBoost": C32, "Zcsrilu02_numericBoost": C64,
+        "Scsrilu02_numericBoost": f32, "Dcsrilu02_numericBoost": f64, "Ccsrilu02_numericBoost": C32,
+        "Zcsrilu02_numericBoost": C64,
     ](handle: SparseHandle, info: PivotReportHandle, is_on: i32, _tolerance: *mut f64, _value: *mut T) {
         SparseContext::of(handle)?;
         Descriptor::of(info)?;

@@ -123,48 +123,58 @@ entries! {
         work_size(handle, size)
     }
     fn cusparseXcoosortByRow(
-        handle: SparseHandle, _m: i32, _n: i32, count: i32, rows: *mut i32, columns: *mut i32, permutation: *mut i32, _buffer: SparseAddress,
+        handle: SparseHandle, _m: i32, _n: i32, count: i32, rows: *mut i32, columns: *mut i32,
+        permutation: *mut i32, _buffer: SparseAddress,
     ) {
         sort_coordinates(SparseContext::of(handle)?, length(count.into())?, rows, columns, permutation)
     }
     fn cusparseXcoosortByColumn(
-        handle: SparseHandle, _m: i32, _n: i32, count: i32, rows: *mut i32, columns: *mut i32, permutation: *mut i32, _buffer: SparseAddress,
+        handle: SparseHandle, _m: i32, _n: i32, count: i32, rows: *mut i32, columns: *mut i32,
+        permutation: *mut i32, _buffer: SparseAddress,
     ) {
         sort_coordinates(SparseContext::of(handle)?, length(count.into())?, columns, rows, permutation)
     }
     fn cusparseXcsrsort_bufferSizeExt(
-        handle: SparseHandle, _m: i32, _n: i32, _count: i32, _offsets: *const i32, _indices: *const i32, size: *mut usize,
+        handle: SparseHandle, _m: i32, _n: i32, _count: i32, _offsets: *const i32, _indices: *const i32,
+        size: *mut usize,
     ) {
         work_size(handle, size)
     }
     fn cusparseXcsrsort(
-        handle: SparseHandle, m: i32, _n: i32, _count: i32, of: DescriptionHandle, offsets: *const i32, indices: *mut i32,
+        handle: SparseHandle, m: i32, _n: i32, _count: i32, of: DescriptionHandle, offsets: *const i32,
+        indices: *mut i32,
         permutation: *mut i32, _buffer: SparseAddress,
     ) {
         sort_lines(SparseContext::of(handle)?, m, of, offsets, indices, permutation)
     }
     fn cusparseXcscsort_bufferSizeExt(
-        handle: SparseHandle, _m: i32, _n: i32, _count: i32, _offsets: *const i32, _indices: *const i32, size: *mut usize,
+        handle: SparseHandle, _m: i32, _n: i32, _count: i32, _offsets: *const i32, _indices: *const i32,
+        size: *mut usize,
     ) {
         work_size(handle, size)
     }
     fn cusparseXcscsort(
-        handle: SparseHandle, _m: i32, n: i32, _count: i32, of: DescriptionHandle, offsets: *const i32, indices: *mut i32,
+        handle: SparseHandle, _m: i32, n: i32, _count: i32, of: DescriptionHandle, offsets: *const i32,
+        indices: *mut i32,
         permutation: *mut i32, _buffer: SparseAddress,
     ) {
         sort_lines(SparseContext::of(handle)?, n, of, offsets, indices, permutation)
     }
     fn cusparseCsr2cscEx2_bufferSize(
-        handle: SparseHandle, _m: i32, _n: i32, _count: i32, _values: SparseAddress, _offsets: *mut i32, _indices: *mut i32,
-        _to_values: SparseAddress, _to_offsets: *mut i32, _to_indices: *mut i32, kind: i32, _action: i32, _base: i32, _algorithm: i32,
+        handle: SparseHandle, _m: i32, _n: i32, _count: i32, _values: SparseAddress, _offsets: *mut i32,
+        _indices: *mut i32,
+        _to_values: SparseAddress, _to_offsets: *mut i32, _to_indices: *mut i32, kind: i32, _action: i32,
+        _base: i32, _algorithm: i32,
         size: *mut usize,
     ) {
         one_kind(kind, &[])?;
         work_size(handle, size)
     }
     fn cusparseCsr2cscEx2(
-        handle: SparseHandle, m: i32, n: i32, count: i32, values: SparseAddress, offsets: *mut i32, indices: *mut i32, to_values: SparseAddress,
-        to_offsets: *mut i32, to_indices: *mut i32, kind: i32, action: i32, base: i32, _algorithm: i32, _buffer: SparseAddress,
+        handle: SparseHandle, m: i32, n: i32, count: i32, values: SparseAddress, offsets: *mut i32,
+        indices: *mut i32, to_values: SparseAddress,
+        to_offsets: *mut i32, to_indices: *mut i32, kind: i32, action: i32, base: i32, _algorithm: i32,
+        _buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
         let (m, n, count) = (length(m.into())?, length(n.into())?, length(count.into())?);

@@ -294,7 +294,8 @@ unsafe fn copy_product<T: Number>(
 
 entries! {
     fn cusparseSpMV_bufferSize(
-        handle: SparseHandle, op: i32, _alpha: SparseAddress, a: SparseMatrixHandle, x: DenseVectorHandle, _beta: SparseAddress, y: DenseVectorHandle, kind: i32, _algorithm: i32,
+        handle: SparseHandle, op: i32, _alpha: SparseAddress, a: SparseMatrixHandle, x: DenseVectorHandle,
+        _beta: SparseAddress, y: DenseVectorHandle, kind: i32, _algorithm: i32,
         size: *mut usize,
     ) {
         SparseContext::of(handle)?;
@@ -302,14 +303,16 @@ entries! {
         put(size, 1)
     }
     fn cusparseSpMV_preprocess(
-        handle: SparseHandle, op: i32, _alpha: SparseAddress, a: SparseMatrixHandle, x: DenseVectorHandle, _beta: SparseAddress, y: DenseVectorHandle, kind: i32, _algorithm: i32,
+        handle: SparseHandle, op: i32, _alpha: SparseAddress, a: SparseMatrixHandle, x: DenseVectorHandle,
+        _beta: SparseAddress, y: DenseVectorHandle, kind: i32, _algorithm: i32,
         _buffer: SparseAddress,
     ) {
         SparseContext::of(handle)?;
         SparseVectorProduct::of(op, a, x, y, kind).map(|_| ())
     }
     fn cusparseSpMV(
-        handle: SparseHandle, op: i32, alpha: SparseAddress, a: SparseMatrixHandle, x: DenseVectorHandle, beta: SparseAddress, y: DenseVectorHandle, kind: i32, _algorithm: i32,
+        handle: SparseHandle, op: i32, alpha: SparseAddress, a: SparseMatrixHandle, x: DenseVectorHandle,
+        beta: SparseAddress, y: DenseVectorHandle, kind: i32, _algorithm: i32,
         _buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
@@ -319,7 +322,8 @@ entries! {
     }
 
     fn cusparseSpMM_bufferSize(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle, b: DenseArrayHandle, _beta: SparseAddress, c: DenseArrayHandle, kind: i32,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle,
+        b: DenseArrayHandle, _beta: SparseAddress, c: DenseArrayHandle, kind: i32,
         _algorithm: i32, size: *mut usize,
     ) {
         SparseContext::of(handle)?;
@@ -327,14 +331,16 @@ entries! {
         put(size, 1)
     }
     fn cusparseSpMM_preprocess(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle, b: DenseArrayHandle, _beta: SparseAddress, c: DenseArrayHandle, kind: i32,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle,
+        b: DenseArrayHandle, _beta: SparseAddress, c: DenseArrayHandle, kind: i32,
         _algorithm: i32, _buffer: SparseAddress,
     ) {
         SparseContext::of(handle)?;
         SparseMatrixProduct::of((op_a, op_b), a, b, c, kind).map(|_| ())
     }
     fn cusparseSpMM(
-        handle: SparseHandle, op_a: i32, op_b: i32, alpha: SparseAddress, a: SparseMatrixHandle, b: DenseArrayHandle, beta: SparseAddress, c: DenseArrayHandle, kind: i32,
+        handle: SparseHandle, op_a: i32, op_b: i32, alpha: SparseAddress, a: SparseMatrixHandle,
+        b: DenseArrayHandle, beta: SparseAddress, c: DenseArrayHandle, kind: i32,
         _algorithm: i32, _buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
@@ -344,7 +350,8 @@ entries! {
     }
 
     fn cusparseSDDMM_bufferSize(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: DenseArrayHandle, b: DenseArrayHandle, _beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: DenseArrayHandle,
+        b: DenseArrayHandle, _beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
         _algorithm: i32, size: *mut usize,
     ) {
         SparseContext::of(handle)?;
@@ -352,14 +359,16 @@ entries! {
         put(size, 1)
     }
     fn cusparseSDDMM_preprocess(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: DenseArrayHandle, b: DenseArrayHandle, _beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: DenseArrayHandle,
+        b: DenseArrayHandle, _beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
         _algorithm: i32, _buffer: SparseAddress,
     ) {
         SparseContext::of(handle)?;
         SampledProduct::of((op_a, op_b), a, b, c, kind).map(|_| ())
     }
     fn cusparseSDDMM(
-        handle: SparseHandle, op_a: i32, op_b: i32, alpha: SparseAddress, a: DenseArrayHandle, b: DenseArrayHandle, beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
+        handle: SparseHandle, op_a: i32, op_b: i32, alpha: SparseAddress, a: DenseArrayHandle,
+        b: DenseArrayHandle, beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
         _algorithm: i32, _buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
@@ -369,7 +378,8 @@ entries! {
     }
 
     fn cusparseSpGEMM_workEstimation(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle, b: SparseMatrixHandle, _beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle,
+        b: SparseMatrixHandle, _beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
         _algorithm: i32, state: RoutineStateHandle, size: *mut usize, buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
@@ -383,8 +393,10 @@ entries! {
         put(products, Descriptor::of(state)?.products)
     }
     fn cusparseSpGEMM_estimateMemory(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle, b: SparseMatrixHandle, _beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
-        _algorithm: i32, state: RoutineStateHandle, _chunk: f32, size: *mut usize, buffer: SparseAddress, next_size: *mut usize,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle,
+        b: SparseMatrixHandle, _beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
+        _algorithm: i32, state: RoutineStateHandle, _chunk: f32, size: *mut usize, buffer: SparseAddress,
+        next_size: *mut usize,
     ) {
         SparseContext::of(handle)?;
         sparse_operands((op_a, op_b), (a, b, c), kind)?;
@@ -392,7 +404,8 @@ entries! {
         if buffer.is_null() { put(size, 1) } else { put(next_size, 1) }
     }
     fn cusparseSpGEMM_compute(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle, b: SparseMatrixHandle, _beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle,
+        b: SparseMatrixHandle, _beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
         _algorithm: i32, state: RoutineStateHandle, size: *mut usize, buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
@@ -407,7 +420,8 @@ entries! {
         Ok(())
     }
     fn cusparseSpGEMM_copy(
-        handle: SparseHandle, op_a: i32, op_b: i32, alpha: SparseAddress, a: SparseMatrixHandle, b: SparseMatrixHandle, beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
+        handle: SparseHandle, op_a: i32, op_b: i32, alpha: SparseAddress, a: SparseMatrixHandle,
+        b: SparseMatrixHandle, beta: SparseAddress, c: SparseMatrixHandle, kind: i32,
         _algorithm: i32, state: RoutineStateHandle,
     ) {
         let context = SparseContext::of(handle)?;

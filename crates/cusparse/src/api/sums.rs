@@ -98,7 +98,8 @@ unsafe fn submit_sum<T: Number>(
 
 entries! {
     fn cusparseSpGEAM_bufferSize(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle, _beta: SparseAddress, b: SparseMatrixHandle, c: SparseMatrixHandle, kind: i32,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle,
+        _beta: SparseAddress, b: SparseMatrixHandle, c: SparseMatrixHandle, kind: i32,
         _algorithm: i32, state: RoutineStateHandle, size: *mut usize,
     ) {
         SparseContext::of(handle)?;
@@ -107,7 +108,8 @@ entries! {
         put(size, 1)
     }
     fn cusparseSpGEAM_nnz(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle, _beta: SparseAddress, b: SparseMatrixHandle, c: SparseMatrixHandle, kind: i32,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle,
+        _beta: SparseAddress, b: SparseMatrixHandle, c: SparseMatrixHandle, kind: i32,
         _algorithm: i32, state: RoutineStateHandle, _buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
@@ -118,7 +120,8 @@ entries! {
         Ok(())
     }
     fn cusparseSpGEAM(
-        handle: SparseHandle, op_a: i32, op_b: i32, alpha: SparseAddress, a: SparseMatrixHandle, beta: SparseAddress, b: SparseMatrixHandle, c: SparseMatrixHandle, kind: i32,
+        handle: SparseHandle, op_a: i32, op_b: i32, alpha: SparseAddress, a: SparseMatrixHandle,
+        beta: SparseAddress, b: SparseMatrixHandle, c: SparseMatrixHandle, kind: i32,
         _algorithm: i32, state: RoutineStateHandle, _buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
@@ -128,8 +131,10 @@ entries! {
         with_kind!(kind, T => sum.submit::<T>(context, alpha, beta))
     }
     fn cusparseXcsrgeam2Nnz(
-        handle: SparseHandle, m: i32, n: i32, of_a: DescriptionHandle, count_a: i32, offsets_a: *mut i32, indices_a: *mut i32, of_b: DescriptionHandle,
-        count_b: i32, offsets_b: *mut i32, indices_b: *mut i32, of_c: DescriptionHandle, offsets_c: *mut i32, total: *mut i32, _buffer: SparseAddress,
+        handle: SparseHandle, m: i32, n: i32, of_a: DescriptionHandle, count_a: i32, offsets_a: *mut i32,
+        indices_a: *mut i32, of_b: DescriptionHandle,
+        count_b: i32, offsets_b: *mut i32, indices_b: *mut i32, of_c: DescriptionHandle, offsets_c: *mut i32,
+        total: *mut i32, _buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
         let size = (length(m.into())?, length(n.into())?);
@@ -168,11 +173,15 @@ pub(crate) unsafe fn compressed<T>(
 
 routines! {
     fn csrgeam2_size[
-        "Scsrgeam2_bufferSizeExt": f32, "Dcsrgeam2_bufferSizeExt": f64, "Ccsrgeam2_bufferSizeExt": C32, "Zcsrgeam2_bufferSizeExt": C64,
+        "Scsrgeam2_bufferSizeExt": f32, "Dcsrgeam2_bufferSizeExt": f64, "Ccsrgeam2_bufferSizeExt": C32,
+        "Zcsrgeam2_bufferSizeExt": C64,
     ](
-        handle: SparseHandle, _m: i32, _n: i32, _alpha: *const T, of_a: DescriptionHandle, _count_a: i32, _values_a: *mut T, _offsets_a: *mut i32,
-        _indices_a: *mut i32, _beta: *const T, of_b: DescriptionHandle, _count_b: i32, _values_b: *mut T, _offsets_b: *mut i32,
-        _indices_b: *mut i32, of_c: DescriptionHandle, _values_c: *mut T, _offsets_c: *mut i32, _indices_c: *mut i32, size: *mut usize,
+        handle: SparseHandle, _m: i32, _n: i32, _alpha: *const T, of_a: DescriptionHandle, _count_a: i32,
+        _values_a: *mut T, _offsets_a: *mut i32,
+        _indices_a: *mut i32, _beta: *const T, of_b: DescriptionHandle, _count_b: i32, _values_b: *mut T,
+        _offsets_b: *mut i32,
+        _indices_b: *mut i32, of_c: DescriptionHandle, _values_c: *mut T, _offsets_c: *mut i32,
+        _indices_c: *mut i32, size: *mut usize,
     ) {
         SparseContext::of(handle)?;
         description(of_a)?;
@@ -182,9 +191,12 @@ routines! {
     }
 
     fn csrgeam2["Scsrgeam2": f32, "Dcsrgeam2": f64, "Ccsrgeam2": C32, "Zcsrgeam2": C64](
-        handle: SparseHandle, m: i32, n: i32, alpha: *const T, of_a: DescriptionHandle, count_a: i32, values_a: *mut T, offsets_a: *mut i32,
-        indices_a: *mut i32, beta: *const T, of_b: DescriptionHandle, count_b: i32, values_b: *mut T, offsets_b: *mut i32,
-        indices_b: *mut i32, of_c: DescriptionHandle, values_c: *mut T, offsets_c: *mut i32, indices_c: *mut i32, _buffer: SparseAddress,
+        handle: SparseHandle, m: i32, n: i32, alpha: *const T, of_a: DescriptionHandle, count_a: i32,
+        values_a: *mut T, offsets_a: *mut i32,
+        indices_a: *mut i32, beta: *const T, of_b: DescriptionHandle, count_b: i32, values_b: *mut T,
+        offsets_b: *mut i32,
+        indices_b: *mut i32, of_c: DescriptionHandle, values_c: *mut T, offsets_c: *mut i32,
+        indices_c: *mut i32, _buffer: SparseAddress,
     ) {
         let context = SparseContext::of(handle)?;
         let size = (length(m.into())?, length(n.into())?);

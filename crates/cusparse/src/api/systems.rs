@@ -101,7 +101,8 @@ impl TriangularProblem {
 
 entries! {
     fn cusparseSpSV_bufferSize(
-        handle: SparseHandle, op: i32, _alpha: SparseAddress, a: SparseMatrixHandle, x: DenseVectorHandle, y: DenseVectorHandle, kind: i32, _algorithm: i32, state: RoutineStateHandle,
+        handle: SparseHandle, op: i32, _alpha: SparseAddress, a: SparseMatrixHandle, x: DenseVectorHandle,
+        y: DenseVectorHandle, kind: i32, _algorithm: i32, state: RoutineStateHandle,
         size: *mut usize,
     ) {
         SparseContext::of(handle)?;
@@ -110,7 +111,8 @@ entries! {
         put(size, 1)
     }
     fn cusparseSpSV_analysis(
-        handle: SparseHandle, op: i32, _alpha: SparseAddress, a: SparseMatrixHandle, x: DenseVectorHandle, y: DenseVectorHandle, kind: i32, _algorithm: i32, state: RoutineStateHandle,
+        handle: SparseHandle, op: i32, _alpha: SparseAddress, a: SparseMatrixHandle, x: DenseVectorHandle,
+        y: DenseVectorHandle, kind: i32, _algorithm: i32, state: RoutineStateHandle,
         _buffer: SparseAddress,
     ) {
         SparseContext::of(handle)?;
@@ -118,7 +120,8 @@ entries! {
         Descriptor::of(state).map(|_| ())
     }
     fn cusparseSpSV_solve(
-        handle: SparseHandle, op: i32, alpha: SparseAddress, a: SparseMatrixHandle, x: DenseVectorHandle, y: DenseVectorHandle, kind: i32, _algorithm: i32, state: RoutineStateHandle,
+        handle: SparseHandle, op: i32, alpha: SparseAddress, a: SparseMatrixHandle, x: DenseVectorHandle,
+        y: DenseVectorHandle, kind: i32, _algorithm: i32, state: RoutineStateHandle,
     ) {
         let context = SparseContext::of(handle)?;
         let problem = TriangularProblem::of_vectors(op, a, x, y, kind)?;
@@ -126,7 +129,8 @@ entries! {
         with_kind!(kind, T => problem.submit::<T>(context, alpha))
     }
     fn cusparseSpSM_bufferSize(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle, b: DenseArrayHandle, c: DenseArrayHandle, kind: i32, _algorithm: i32,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle,
+        b: DenseArrayHandle, c: DenseArrayHandle, kind: i32, _algorithm: i32,
         state: RoutineStateHandle, size: *mut usize,
     ) {
         SparseContext::of(handle)?;
@@ -135,7 +139,8 @@ entries! {
         put(size, 1)
     }
     fn cusparseSpSM_analysis(
-        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle, b: DenseArrayHandle, c: DenseArrayHandle, kind: i32, _algorithm: i32,
+        handle: SparseHandle, op_a: i32, op_b: i32, _alpha: SparseAddress, a: SparseMatrixHandle,
+        b: DenseArrayHandle, c: DenseArrayHandle, kind: i32, _algorithm: i32,
         state: RoutineStateHandle, _buffer: SparseAddress,
     ) {
         SparseContext::of(handle)?;
@@ -143,7 +148,8 @@ entries! {
         Descriptor::of(state).map(|_| ())
     }
     fn cusparseSpSM_solve(
-        handle: SparseHandle, op_a: i32, op_b: i32, alpha: SparseAddress, a: SparseMatrixHandle, b: DenseArrayHandle, c: DenseArrayHandle, kind: i32, _algorithm: i32,
+        handle: SparseHandle, op_a: i32, op_b: i32, alpha: SparseAddress, a: SparseMatrixHandle,
+        b: DenseArrayHandle, c: DenseArrayHandle, kind: i32, _algorithm: i32,
         state: RoutineStateHandle,
     ) {
         let context = SparseContext::of(handle)?;

@@ -86,24 +86,35 @@ entries! {
             context.submit(move || elements.for_each(|_, j, _, value| *to.add(j) = value))
         })
     }
-    fn cusparseAxpby(handle: SparseHandle, alpha: SparseAddress, x: SparseVectorHandle, beta: SparseAddress, y: DenseVectorHandle) {
+    fn cusparseAxpby(
+        handle: SparseHandle, alpha: SparseAddress, x: SparseVectorHandle, beta: SparseAddress,
+        y: DenseVectorHandle,
+    ) {
         let (context, (x, y)) = (SparseContext::of(handle)?, pair(x, y)?);
         valid(!alpha.is_null() && !beta.is_null())?;
         with_kind!(x.kind, T => axpby::<T>(context, alpha, x, beta, y))
     }
-    fn cusparseRot(handle: SparseHandle, c: SparseAddress, s: SparseAddress, x: SparseVectorHandle, y: DenseVectorHandle) {
+    fn cusparseRot(
+        handle: SparseHandle, c: SparseAddress, s: SparseAddress, x: SparseVectorHandle, y: DenseVectorHandle,
+    ) {
         let (context, (x, y)) = (SparseContext::of(handle)?, pair(x, y)?);
         valid(!c.is_null() && !s.is_null())?;
         with_kind!(x.kind, T => rot::<T>(context, (c, s), x, y))
     }
-    fn cusparseSpVV_bufferSize(handle: SparseHandle, op: i32, x: SparseVectorHandle, y: DenseVectorHandle, _result: SparseAddress, kind: i32, size: *mut usize) {
+    fn cusparseSpVV_bufferSize(
+        handle: SparseHandle, op: i32, x: SparseVectorHandle, y: DenseVectorHandle, _result: SparseAddress,
+        kind: i32, size: *mut usize,
+    ) {
         SparseContext::of(handle)?;
         transpose(op)?;
         let (x, _) = pair(x, y)?;
         one_kind(x.kind, &[kind])?;
         put(size, 1)
     }
-    fn cusparseSpVV(handle: SparseHandle, op: i32, x: SparseVectorHandle, y: DenseVectorHandle, result: SparseAddress, kind: i32, _buffer: SparseAddress) {
+    fn cusparseSpVV(
+        handle: SparseHandle, op: i32, x: SparseVectorHandle, y: DenseVectorHandle, result: SparseAddress,
+        kind: i32, _buffer: SparseAddress,
+    ) {
         let (context, op, (x, y)) = (SparseContext::of(handle)?, transpose(op)?, pair(x, y)?);
         one_kind(x.kind, &[kind])?;
         valid(!result.is_null())?;

@@ -422,9 +422,29 @@ fn two_types_of_one_name_are_noticed() {
 
 /// The crates that call what is not Rust, or are called by it.
 const UNSAFE: &[&str] = &[
-    "blas", "bundle", "capi", "cublas", "cublas12", "cuda", "curand", "cudart", "cudart12", "cufft",
-    "cufft11", "cusolver", "cusolver11", "cusparse", "fft", "hostcall", "library", "llvm", "opencl", "plugin",
-    "runtime", "solver", "units",
+    "blas",
+    "bundle",
+    "capi",
+    "cublas",
+    "cublas12",
+    "cuda",
+    "curand",
+    "cudart",
+    "cudart12",
+    "cufft",
+    "cufft11",
+    "cusolver",
+    "cusolver11",
+    "cusparse",
+    "fft",
+    "hostcall",
+    "library",
+    "llvm",
+    "opencl",
+    "plugin",
+    "runtime",
+    "solver",
+    "units",
 ];
 
 #[test]
