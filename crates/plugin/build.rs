@@ -25,8 +25,18 @@ fn main() {
         .opt_level(1)
         .debug(false)
         .files(
-            ["pass", "marked_loops", "levels", "nests", "indices", "collapsed", "dependences", "selection"]
-                .map(|name| format!("cpp/{name}.cpp")),
+            [
+                "pass",
+                "marked_loops",
+                "levels",
+                "nests",
+                "indices",
+                "collapsed",
+                "dependences",
+                "evictions",
+                "selection",
+            ]
+            .map(|name| format!("cpp/{name}.cpp")),
         )
         .compile("heddle_pass");
 }

@@ -94,6 +94,8 @@ pub struct VectorNest {
     pub rows: LoopCode,
     /// Brush of the tensor.
     pub brush: NestBrush,
+    /// Bytes of the first-level cache, if the cost model chose the brush: rows that evict one another run faster one at a time.
+    pub cache: Option<u32>,
     /// Remarks on how loads and stores of the tensor were lowered.
     pub remarks: Vec<Diagnostic>,
 }
@@ -221,6 +223,7 @@ impl Session {
             tensor: self.loop_code(source, &wide_tensor, wide_name(name, &brush.lanes()))?,
             rows: self.loop_code(source, &wide_rows, wide_name(name, &[along]))?,
             brush,
+            cache: self.options.target.first_level_cache.filter(|_| request.extents.is_none()),
             remarks: merge_access_remarks(&remarks),
         })
     }

@@ -3,6 +3,7 @@
 #include "marked_loops.h"
 #include "collapsed.h"
 #include "dependences.h"
+#include "facts.h"
 #include "levels.h"
 #include "nests.h"
 #include "selection.h"
@@ -38,22 +39,6 @@ namespace {
 
 /// What languages without pragmas call in a loop to mark it.
 const char independent_mark[] = "heddle_independent";
-
-/// What is known of one function's loops.
-struct Facts {
-  DominatorTree dominators;
-  LoopInfo loops;
-  AssumptionCache assumptions;
-  TargetLibraryInfoImpl library_names;
-  TargetLibraryInfo library;
-  ScalarEvolution evolution;
-  TargetTransformInfo costs;
-
-  explicit Facts(Function &function)
-      : dominators(function), loops(dominators), assumptions(function),
-        library_names(function.getParent()->getTargetTriple()), library(library_names, &function),
-        evolution(function, library, assumptions, dominators, loops), costs(function.getParent()->getDataLayout()) {}
-};
 
 /// Makes memory that the module only declares, or that changes, a value that comes in from outside of the loop: the
 /// address of a constant stays, its contents are of use.
@@ -794,7 +779,9 @@ CallInst *call_for_few(const Outlined &own, unsigned few) {
 }
 
 /// Lets a function run the iterations that fill no group of so many, after a call, which then runs the others, if there are any.
-static CallInst *split_call(CallInst &whole_call, unsigned group, Function &remainder, unsigned first_number, unsigned last_number) {
+/// Where `is_refused`, the other function runs all iterations.
+static CallInst *split_call(CallInst &whole_call, unsigned group, Function &remainder, unsigned first_number, unsigned last_number,
+                            Value *is_refused = nullptr) {
   CallInst *call = &whole_call;
   Instruction *behind = call->getNextNode();
   IRBuilder<> builder(call);
@@ -804,6 +791,8 @@ static CallInst *split_call(CallInst &whole_call, unsigned group, Function &rema
   // All 2^64 iterations would be counted as none: no loop has so many.
   Value *count = builder.CreateAdd(builder.CreateSub(last, first), one);
   Value *whole = builder.CreateSub(count, builder.CreateURem(count, ConstantInt::get(type, group)), "heddle.whole");
+  if (is_refused)
+    whole = builder.CreateSelect(is_refused, ConstantInt::get(type, 0), whole);
   Value *next = builder.CreateAdd(first, whole);
   Instruction *has_vectors = SplitBlockAndInsertIfThen(builder.CreateICmpNE(whole, ConstantInt::get(type, 0)), call->getIterator(), false);
   call->moveBefore(has_vectors->getIterator());
@@ -820,8 +809,8 @@ static CallInst *split_call(CallInst &whole_call, unsigned group, Function &rema
   return rest;
 }
 
-CallInst *call_for_remainder(Outlined &own, unsigned group, Function &remainder) {
-  return split_call(*own.call, group, remainder, own.first, own.last);
+CallInst *call_for_remainder(Outlined &own, unsigned group, Function &remainder, Value *is_refused) {
+  return split_call(*own.call, group, remainder, own.first, own.last, is_refused);
 }
 
 Function &with_remainder(Function &vector, Function &remainder, unsigned group, unsigned first, unsigned last) {

@@ -88,7 +88,8 @@ llvm::CallInst *call_for_few(const Outlined &own, unsigned few);
 llvm::CallInst *call_for_rest(Outlined &own, unsigned lanes);
 
 /// Lets `remainder` run the iterations of a resumable loop that fill no group of so many, after the call, which then runs the others, if there are any.
-llvm::CallInst *call_for_remainder(Outlined &own, unsigned group, llvm::Function &remainder);
+/// Where `is_refused` holds, which stands before the call, `remainder` runs all of them.
+llvm::CallInst *call_for_remainder(Outlined &own, unsigned group, llvm::Function &remainder, llvm::Value *is_refused = nullptr);
 
 /// A function with the parameters of both, of which those numbered `first` and `last` say which iterations run: `vector` runs whole groups of so
 /// many, `remainder` the others.

@@ -1,5 +1,6 @@
 // The pass: marked loops of a module, one batch to Rust, vector code back in their places.
 #include "dependences.h"
+#include "evictions.h"
 #include "levels.h"
 #include "managers.h"
 #include "marked_loops.h"
@@ -54,6 +55,8 @@ uint32_t heddle_loop_scalar_rest(void *batch, size_t index);
 uint32_t heddle_loop_group(void *batch, size_t index);
 /// Number of rows that the code of a nest runs at a time; 0 for a loop.
 uint32_t heddle_nest_height(void *batch, size_t index);
+/// Bytes of the first-level cache, if rows that evict one another from it shall run one at a time; else 0.
+uint32_t heddle_nest_cache(void *batch, size_t index);
 /// True if options ask for tensors of nests whose pragmas do not.
 bool heddle_wants_tensors(const char *options);
 /// Links a form of a loop's vector code into the module: 0 is that whose lanes run iterations side by side, 1 that whose lanes
@@ -315,9 +318,11 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
     }
     uint32_t lanes_of_rest = forms.size() > 1 ? 0 : heddle_loop_scalar_rest(batch, index);
     SmallVector<CallInst *, 2> further_calls;
-    if (height > 0)
-      further_calls.push_back(heddle::call_for_remainder(own, height, *rows));
-    else if (CallInst *rest = heddle::call_for_rest(own, lanes_of_rest))
+    heddle::Evictions evictions;
+    if (height > 0) {
+      evictions = heddle::find_evictions(own, height, heddle_nest_cache(batch, index));
+      further_calls.push_back(heddle::call_for_remainder(own, height, *rows, evictions.condition));
+    } else if (CallInst *rest = heddle::call_for_rest(own, lanes_of_rest))
       further_calls.push_back(rest);
     else if (CallInst *few = heddle::call_for_few(own, heddle_loop_few(batch, index)))
       further_calls.push_back(few);
@@ -336,6 +341,11 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
     leave_alone_around(loop);
     for (size_t number = 1; const char *inside = heddle_loop_remark(batch, index, number); ++number)
       remark_inside(site, &site.function->getEntryBlock(), inside);
+    if (evictions.condition)
+      remark_inside(site, &site.function->getEntryBlock(),
+                    (Twine("one row at a time where rows are apart by multiples of ") + Twine(evictions.distance) + " bytes: " +
+                     Twine(evictions.rows) + " rows of memory would evict one another from the first-level cache")
+                        .str());
   }
 
   /// Tells LLVM's vectorizers that nothing is left for them in marked loops around vector code.

@@ -235,6 +235,20 @@ pub unsafe extern "C" fn heddle_nest_height(all: *mut c_void, index: usize) -> u
     }
 }
 
+/// Bytes of the first-level cache, if rows that evict one another from it shall run one at a time; else 0.
+///
+/// # Safety
+/// See `batch`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn heddle_nest_cache(all: *mut c_void, index: usize) -> u32 {
+    // SAFETY: the caller's promise.
+    let all = unsafe { batch(all) };
+    match all.loops.get(index) {
+        Some(Ok((VectorizedLoop::Nest(made), _))) => made.cache.unwrap_or(0),
+        _ => 0,
+    }
+}
+
 /// True if options ask for brushes of two dimensions for nests whose pragmas do not.
 ///
 /// # Safety

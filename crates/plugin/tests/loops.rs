@@ -285,3 +285,23 @@ fn nests_fetch_the_rows_that_they_write_next() {
     assert_eq!(prefetches("columns", "none"), 0, "rows one after the other");
     assert_eq!(prefetches("20", "4x8"), 0, "rows that end before");
 }
+
+/// Brushes of several rows leave rows that evict one another to code for one row; who fixes the brush decides alone.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn rows_that_evict_one_another_run_alone() {
+    let scratch = Scratch::new("evictions");
+    let path = scratch.0.join("stencil.c");
+    fs::write(&path, stencil("columns")).expect("it can be written");
+    let conditions = |words: &str| {
+        let options = ["-O1", "-march=x86-64-v3", "-S", "-emit-llvm", "-o", "-", "-Rpass-analysis=heddle"];
+        let output =
+            run(with_plugin(&options).arg("-mllvm").arg(format!("-heddle-loops={words}")).arg(&path));
+        let remarks = String::from_utf8_lossy(&output.stderr).into_owned();
+        let counted = "one row at a time where rows are apart by multiples of 4096 bytes: 10 rows of memory";
+        let asks = String::from_utf8_lossy(&output.stdout).contains("and i64 %3, 511");
+        (asks, remarks.contains(counted))
+    };
+    assert_eq!(conditions("brush=auto"), (true, true));
+    assert_eq!(conditions("brush=4x16"), (false, false));
+}

@@ -131,7 +131,13 @@ pub struct TargetInfo {
     pub lane: u32,
     /// Cost of a predicted branch with its condition.
     pub branch: u32,
+    /// Bytes of the first-level data cache, if bits 6 to 11 of an address choose its set.
+    pub first_level_cache: Option<u32>,
 }
+
+/// Caches of 8 and of 12 ways.
+const KIB_32: Option<u32> = Some(32 * 1024);
+const KIB_48: Option<u32> = Some(48 * 1024);
 
 /// Access costs on machines without masks and gathers, which serialize lanes. Masked accesses branch for each lane; the
 /// figures include mispredictions.
@@ -185,6 +191,7 @@ impl TargetInfo {
         permute: VectorCost::of_registers(10),
         lane: 12,
         branch: 20,
+        first_level_cache: KIB_32,
     };
 
     /// Intel Sapphire Rapids, Emerald Rapids and Granite Rapids. Gathers cost half again the measured figure, since lanes miss the
@@ -196,6 +203,7 @@ impl TargetInfo {
             masked_scattered: VectorCost::of_lanes(6),
             ..TargetInfo::AVX512.load
         },
+        first_level_cache: KIB_48,
         ..TargetInfo::AVX512
     };
 
@@ -239,6 +247,7 @@ impl TargetInfo {
         },
         permute: VectorCost::of_registers(10),
         lane: 6,
+        first_level_cache: KIB_48,
         ..TargetInfo::AVX512
     };
 
@@ -273,6 +282,7 @@ impl TargetInfo {
         permute: VectorCost::of_registers(13),
         lane: 12,
         branch: 20,
+        first_level_cache: KIB_32,
     };
 
     /// AMD Zen to Zen 3: gathers and masked stores are microcoded, with a cost per lane. Measured by `./x bench cost` with
@@ -316,6 +326,7 @@ impl TargetInfo {
         permute: VectorCost::of_registers(10),
         lane: 12,
         branch: 20,
+        first_level_cache: KIB_32,
     };
 
     /// AArch64 with 128-bit vectors: estimates, not measured.
@@ -349,6 +360,7 @@ impl TargetInfo {
         permute: VectorCost::of_registers(10),
         lane: 15,
         branch: 20,
+        first_level_cache: None,
     };
 
     /// All targets.
