@@ -34,6 +34,7 @@ fn main() {
                 "collapsed",
                 "dependences",
                 "evictions",
+                "interchange",
                 "selection",
             ]
             .map(|name| format!("cpp/{name}.cpp")),

@@ -192,7 +192,7 @@ bool is_marked(const Loop &loop) {
          number_of(id, "llvm.loop.isvectorized", 0) == 0 && number_of(id, "llvm.loop.vectorize.width", 0) != 1;
 }
 
-static bool may_be_tensor(const Loop &outer, const Loop &inner, ScalarEvolution &evolution) {
+bool may_be_tensor(const Loop &outer, const Loop &inner, ScalarEvolution &evolution) {
   auto is_level = [&](const Loop &loop) { return is_marked(loop) && is_parallel(loop) && carries_counters_only(loop, evolution); };
   return outer.getSubLoops().size() == 1 && outer.getSubLoops().front() == &inner && is_level(outer) && is_level(inner) &&
          inner.getLoopPredecessor() && !observes_lanes(outer);

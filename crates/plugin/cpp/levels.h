@@ -14,6 +14,9 @@ bool is_marked(const llvm::Loop &loop);
 llvm::SmallVector<llvm::Loop *> choose_levels(llvm::Loop &nest, const llvm::LoopInfo &loops,
                                                 llvm::ScalarEvolution &evolution);
 
+/// True if both levels of a nest may become dimensions of a brush: the inner one is the only loop in the outer one.
+bool may_be_tensor(const llvm::Loop &outer, const llvm::Loop &inner, llvm::ScalarEvolution &evolution);
+
 /// The two levels, outer and inner, of which a loop is one, that may become dimensions of a brush; null if there are none. The inner one is
 /// the only loop in the outer one.
 std::pair<llvm::Loop *, llvm::Loop *> tensor_levels(llvm::Loop &level, llvm::ScalarEvolution &evolution);

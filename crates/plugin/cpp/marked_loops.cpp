@@ -426,7 +426,7 @@ static void mark_independent(Loop &loop, const DebugLoc &place) {
   addStringMetadataToLoop(&loop, "llvm.loop.vectorize.enable", 1);
 }
 
-static bool has_loop_hints(const Function &function) {
+bool has_loop_hints(const Function &function) {
   return any_of(function, [](const BasicBlock &block) {
     const Instruction *end = block.getTerminator();
     return end && end->hasMetadata(LLVMContext::MD_loop);

@@ -73,6 +73,9 @@ struct Outlined {
   std::string refusal;
 };
 
+/// True if a function has loops with hints.
+bool has_loop_hints(const llvm::Function &function);
+
 /// Takes a loop out of its function. The loop then counts its iterations from 0 and is tested at its end.
 Outlined outline(const MarkedLoop &loop, llvm::StringRef name);
 

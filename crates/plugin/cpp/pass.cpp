@@ -1,6 +1,7 @@
 // The pass: marked loops of a module, one batch to Rust, vector code back in their places.
 #include "dependences.h"
 #include "evictions.h"
+#include "interchange.h"
 #include "levels.h"
 #include "managers.h"
 #include "marked_loops.h"
@@ -127,6 +128,7 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
     bool is_changed = heddle::take_marks(module);
     bool wants_tensors = heddle_wants_tensors(loop_options.c_str());
+    is_changed |= heddle::interchange_levels(module);
     // Where a nest is no tensor, one of its levels may be a vector.
     do {
       is_changed |= heddle::release_inner_levels(module, wants_tensors);
