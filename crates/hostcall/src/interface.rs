@@ -84,6 +84,36 @@ macro_rules! items_of_kind {
     };
 }
 
+/// Defines routines with a prefix and a result, each with its entries for kinds of numbers (`T`). The library's crate has `heddle_blas`, and
+/// `answer` in its module `status`.
+#[macro_export]
+#[allow(clippy::crate_in_macro_def)]
+macro_rules! library_routines {
+    ($prefix:literal, $result:ty;
+     $(fn $name:ident [$($entry:literal: $type:ty),* $(,)?] $arguments:tt $body:block)*) => {$(
+        $crate::library_routines! { @generic $result, $name $arguments $body }
+        $( $crate::library_routines! { @entry $prefix, $name $entry, $type, $arguments } )*
+    )*};
+    (@generic $result:ty, $name:ident ($($argument:ident: $kind:ty),* $(,)?) $body:block) => {
+        // SAFETY: pointers are null or valid as the interface requires.
+        #[allow(clippy::too_many_arguments)]
+        unsafe fn $name<T: heddle_blas::Number>($($argument: $kind),*) -> $result {
+            // SAFETY: the caller's promise.
+            unsafe { $body }
+        }
+    };
+    (@entry $prefix:literal, $name:ident $entry:literal, $type:ty, ($($argument:ident: $kind:ty),* $(,)?)) => {
+        $crate::items_of_kind! { $type =>
+            #[unsafe(export_name = concat!($prefix, $entry))]
+            #[allow(clippy::too_many_arguments)]
+            unsafe extern "C" fn entry($($argument: $kind),*) -> i32 {
+                // SAFETY: the caller's promise.
+                crate::status::answer(move || unsafe { $name::<T>($($argument),*) })
+            }
+        }
+    };
+}
+
 /// Defines entries that a library does not support. They take no argument: nothing that they are handed is looked at.
 #[macro_export]
 macro_rules! refused_entries {

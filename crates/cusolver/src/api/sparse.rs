@@ -5,6 +5,7 @@ use crate::context::{SolverContext, SolverHandle};
 use crate::memory::{length, read_array, write_array};
 use crate::status::{SolverResult, valid};
 use heddle_blas::{Number, Real};
+use heddle_solver::sparse_rows::sort_rows;
 use heddle_solver::sparse_system::{
     SparseDescription, SparseRow, SparseSolution, solve_by_rotations, solve_sparse_cholesky,
 };
@@ -36,20 +37,12 @@ impl<T: Number> SparseProblem<T> {
                     let column = i64::from(*self.columns.add(p)) - base;
                     (usize::try_from(column).unwrap_or(usize::MAX), *self.values.add(p))
                 };
-                let mut row: SparseRow<T> = (bound(i)..bound(i + 1)).map(element).collect();
-                row.retain(|it| it.0 < self.n);
-                row.sort_by_key(|it| it.0);
-                // Elements that are there twice are added.
-                row.dedup_by(|next, kept| {
-                    let is_same = next.0 == kept.0;
-                    if is_same {
-                        kept.1 += next.1;
-                    }
-                    is_same
-                });
-                row
+                let elements = (bound(i)..bound(i + 1)).map(element);
+                elements.filter(|it| it.0 < self.n).collect()
             };
-            (0..self.n).map(row).collect()
+            let mut rows: Vec<SparseRow<T>> = (0..self.n).map(row).collect();
+            sort_rows(&mut rows);
+            rows
         }
     }
 

@@ -2,27 +2,8 @@
 
 /// Defines routines, each with its entries for kinds of numbers.
 macro_rules! routines {
-    ($(fn $name:ident [$($entry:literal: $type:ty),* $(,)?] $arguments:tt $body:block)*) => {$(
-        routines! { @generic $name $arguments $body }
-        $( routines! { @entry $name $entry, $type, $arguments } )*
-    )*};
-    (@generic $name:ident ($($argument:ident: $kind:ty),* $(,)?) $body:block) => {
-        // SAFETY: pointers are null or valid as the interface requires.
-        #[allow(clippy::too_many_arguments)]
-        unsafe fn $name<T: heddle_blas::Number>($($argument: $kind),*) -> $crate::status::SparseResult<()> {
-            // SAFETY: the caller's promise.
-            unsafe { $body }
-        }
-    };
-    (@entry $name:ident $entry:literal, $type:ty, ($($argument:ident: $kind:ty),* $(,)?)) => {
-        heddle_hostcall::items_of_kind! { $type =>
-            #[unsafe(export_name = concat!("cusparse", $entry))]
-            #[allow(clippy::too_many_arguments)]
-            unsafe extern "C" fn entry($($argument: $kind),*) -> $crate::status::SparseStatus {
-                // SAFETY: the caller's promise.
-                $crate::status::answer(move || unsafe { $name::<T>($($argument),*) })
-            }
-        }
+    ($($routines:tt)*) => {
+        heddle_hostcall::library_routines! { "cusparse", crate::status::SparseResult<()>; $($routines)* }
     };
 }
 
