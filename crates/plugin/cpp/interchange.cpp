@@ -35,10 +35,10 @@ public:
   Interchange(Loop &outer, Loop &inner, Facts &facts)
       : outer(outer), inner(inner), facts(facts), evolution(facts.evolution), wide(Type::getInt64Ty(outer.getHeader()->getContext())) {}
 
-  /// True if the levels may change places. Changes nothing but the form of the loops.
-  bool is_possible() {
+  /// True if the levels may change places. Changes nothing but the form of the loops, and notes that.
+  bool is_possible(bool &is_changed) {
     for (Loop *loop : {&outer, &inner}) {
-      simplifyLoop(loop, &facts.dominators, &facts.loops, &evolution, &facts.assumptions, nullptr, false);
+      is_changed |= simplifyLoop(loop, &facts.dominators, &facts.loops, &evolution, &facts.assumptions, nullptr, false);
       if (!loop->isLoopSimplifyForm() || loop->getExitingBlock() != loop->getLoopLatch() || !loop->getExitBlock())
         return false;
       if (!all_of(loop->getHeader()->phis(), [&](PHINode &phi) { return is_wide_counter(phi, *loop); }))
@@ -210,7 +210,7 @@ private:
     IRBuilder<> builder(&loop.getHeader()->front());
     PHINode *count = builder.CreatePHI(wide, 2, "heddle.count");
     builder.SetInsertPoint(branch);
-    Value *next = builder.CreateAdd(count, ConstantInt::get(wide, 1), "heddle.next", /*HasNUW=*/true, /*HasNSW=*/true);
+    Value *next = builder.CreateAdd(count, ConstantInt::get(wide, 1), "heddle.next", /*HasNUW=*/true);
     count->addIncoming(ConstantInt::get(wide, 0), loop.getLoopPreheader());
     count->addIncoming(next, latch);
     bool leaves_if_true = !loop.contains(branch->getSuccessor(0));
@@ -222,10 +222,10 @@ private:
   /// The value of a counter in the iteration of a number, at the head of the inner level.
   Value *at_iteration(const Counter &counter, Value *start, Value *number) {
     IRBuilder<> builder(inner.getHeader(), builder_at);
-    Value *far = builder.CreateMul(number, counter.step, "", /*HasNUW=*/false, /*HasNSW=*/true);
+    Value *far = builder.CreateMul(number, counter.step);
     if (counter.phi->getType()->isPointerTy())
       return builder.CreatePtrAdd(start, far);
-    return builder.CreateAdd(start, far, "", /*HasNUW=*/false, /*HasNSW=*/true);
+    return builder.CreateAdd(start, far);
   }
 
   /// Deletes what the outer level computes and nothing uses any more.
@@ -253,8 +253,8 @@ private:
   }
 };
 
-/// Interchanges two levels of a function. False if there are none.
-bool interchange_one(Function &function) {
+/// Interchanges two levels of a function. False if there are none; then loops may have another form.
+bool interchange_one(Function &function, bool &is_changed) {
   Facts facts(function);
   for (Loop *nest : facts.loops.getLoopsInPreorder()) {
     if (!is_marked(*nest) || (nest->getParentLoop() && is_marked(*nest->getParentLoop())))
@@ -266,7 +266,7 @@ bool interchange_one(Function &function) {
       if (!may_be_tensor(*level, inner, facts.evolution))
         continue;
       Interchange interchange(*level, inner, facts);
-      if (!interchange.is_possible())
+      if (!interchange.is_possible(is_changed))
         continue;
       interchange.run();
       return true;
@@ -282,7 +282,7 @@ bool interchange_levels(Module &module) {
   for (Function &function : module) {
     if (function.isDeclaration() || function.hasOptNone() || !has_loop_hints(function))
       continue;
-    while (interchange_one(function))
+    while (interchange_one(function, is_changed))
       is_changed = true;
   }
   return is_changed;
