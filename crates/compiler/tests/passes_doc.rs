@@ -68,6 +68,7 @@ fn arguments_are_parsed_by_their_tables() {
         "widen:8+versions=force",
         "spread:refill",
         "spread:parallel",
+        "spread:nest+outer-first",
         "loops:fold",
         "linearize:block1+block2",
         "brushes:auto",
@@ -79,7 +80,7 @@ fn arguments_are_parsed_by_their_tables() {
     for (words, help) in [
         ("fuse:target=mmx", "the targets are"),
         ("fuse:forced", "the words are"),
-        ("spread:fast", "write `parallel`, `refill` or `nest`"),
+        ("spread:fast", "write `parallel`, `refill`, `nest` or `outer-first`"),
         ("kernels:8+8", "write the brush first"),
         ("widen:", "write the number of lanes"),
         ("simplify:x=1", ""),
