@@ -21,6 +21,7 @@
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 using namespace llvm;
@@ -28,6 +29,9 @@ using namespace llvm;
 namespace heddle {
 
 namespace {
+
+/// The hint of a level that moved inwards: no other level moves past it, so each nest comes to an end.
+constexpr char moved_hint[] = "heddle.moved";
 
 /// Two levels of a nest that change places.
 class Interchange {
@@ -70,6 +74,7 @@ public:
     MDNode *outer_hints = outer.getLoopID(), *inner_hints = inner.getLoopID();
     outer.setLoopID(inner_hints);
     inner.setLoopID(outer_hints);
+    addStringMetadataToLoop(&inner, moved_hint);
     RecursivelyDeleteTriviallyDeadInstructions(old_conditions);
     for (const Counter &counter : inner_counters)
       counter.phi->eraseFromParent();
@@ -263,7 +268,7 @@ bool interchange_one(Function &function, bool &is_changed) {
       if (level->getSubLoops().size() != 1)
         continue;
       Loop &inner = *level->getSubLoops().front();
-      if (!may_be_tensor(*level, inner, facts.evolution))
+      if (findOptionMDForLoop(&inner, moved_hint) || !may_be_tensor(*level, inner, facts.evolution))
         continue;
       Interchange interchange(*level, inner, facts);
       if (!interchange.is_possible(is_changed))
