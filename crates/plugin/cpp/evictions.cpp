@@ -17,7 +17,7 @@ namespace heddle {
 
 namespace {
 
-/// Addresses that differ in more than the bits below this one choose other sets.
+/// Addresses that are apart by a multiple of so many bytes are in one set.
 constexpr uint64_t bytes_of_sets = 4096;
 
 /// Rows of one array: the steps of the outer level go from one to the next.

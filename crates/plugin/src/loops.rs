@@ -38,7 +38,7 @@ enum NestOption {
     None,
     /// Chosen by the cost model.
     Auto,
-    /// The same extents for all nests.
+    /// Extents that all nests get.
     Fixed(NestExtents),
 }
 
