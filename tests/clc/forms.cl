@@ -5,6 +5,13 @@ kernel void guarded(global float *out, int w, int h) {
     out[y * w + x] *= 2.0f;
 }
 
+kernel void filled(global const uint *a, global uint *out, int n, int k) {
+    int x = get_global_id(0);
+    uint words[8] = {0};
+    words[k & 7] = a[0];
+    if (x < n) out[x] = words[x & 7];
+}
+
 kernel void rows(global float *out, int w, int n) {
     for (int i = get_global_id(0); i < n; i += get_global_size(0)) out[i % (w + 1) * 64 + i / (w + 1)] = i;
 }

@@ -71,6 +71,9 @@ const RARE: &[(&str, &str, RunPasses)] = &[
     ("CellPadding", "widen-tiles.hed", |module, _| {
         with_fault(fault(WIDEN, "CellPadding"), || widen_brushes(module, [2, 2]))
     }),
+    ("FillMask", "widen-filled-again.hed", |module, _| {
+        with_fault(fault(WIDEN, "FillMask"), || widen_brushes(module, [4, 1]))
+    }),
 ];
 
 /// Beginnings of the names of rules that arrays in tiles need.

@@ -6,6 +6,7 @@
 use super::index_extents::{IndexExtent, extent, queried, successor};
 use crate::canonicalize::unreachable::remove_unreachable;
 use crate::simplify::dead::has_effects;
+use heddle_analysis::underlying_object;
 use heddle_ir::inst::{Detail, InstData};
 use heddle_ir::words::IntPredicate;
 use heddle_ir::{Block, Constant, Function, Op, Scalar, Value};
@@ -14,7 +15,7 @@ use rustc_hash::FxHashMap;
 /// Numbers from which on work-items do nothing more, by dimension.
 pub type IndexBounds = [Option<IndexExtent>; 3];
 
-/// Maximum number of blocks without effects before what a kernel does.
+/// Maximum number of blocks without effects on other work-items before what a kernel does.
 const MOST_BLOCKS: usize = 16;
 
 /// True if work-items that come to this block are done.
@@ -71,12 +72,26 @@ pub(super) fn bound(func: &Function, comparison: Value, holds: bool) -> Option<(
     }
 }
 
+/// True if an instruction of a work-item that does nothing more changes nothing that others see: private arrays are filled before guards.
+fn is_idle(func: &Function, data: &InstData) -> bool {
+    let written = match data.op {
+        Op::Memset => Some(data.args[0]),
+        Op::Store => Some(data.args[1]),
+        _ => None,
+    };
+    let is_private = |address| {
+        let object = func.def_inst(underlying_object(func, address));
+        object.is_some_and(|object| func.inst(object).op == Op::Alloca)
+    };
+    !has_effects(func, data) || !data.is_ordered() && written.is_some_and(is_private)
+}
+
 /// Removes the comparisons of indices from the guard that comes first. None if there is no guard, or if it has other conditions, which stay.
 fn remove_first(func: &mut Function, bounds: &mut IndexBounds) -> Option<()> {
     let mut block = func.entry();
     for _ in 0..MOST_BLOCKS {
         let terminator = func.terminator(block)?;
-        let is_idle = |inst| inst == terminator || !has_effects(func, func.inst(inst));
+        let is_idle = |inst| inst == terminator || is_idle(func, func.inst(inst));
         if !func.block_insts(block).all(is_idle) {
             return None;
         }

@@ -57,6 +57,8 @@ pub(super) enum AccessPlan {
     FillObjects(u64),
     /// A fill of interleaved objects.
     FillInterleaved,
+    /// A fill of the interleaved objects of active lanes, element by element.
+    FillInterleavedMasked,
     /// A loop over the lanes.
     LaneLoop,
 }
@@ -362,6 +364,9 @@ impl<'a> AccessPlanner<'a> {
     fn transfer(&self, inst: Inst) -> AccessPlan {
         let data = self.func.inst(inst);
         if self.objects.is_interleaved(data.args[0]) {
+            if self.objects.is_masked_fill(inst) {
+                return AccessPlan::FillInterleavedMasked;
+            }
             return AccessPlan::FillInterleaved;
         }
         if let Some(bytes) = self.filled_bytes(inst) {

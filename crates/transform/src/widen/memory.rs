@@ -43,6 +43,7 @@ impl Widener<'_> {
             AccessPlan::UniformTransfer => self.transfer_once(inst),
             &AccessPlan::FillObjects(bytes) => self.fill_objects(inst, bytes),
             AccessPlan::FillInterleaved => self.fill_interleaved(inst),
+            AccessPlan::FillInterleavedMasked => self.fill_interleaved_masked(inst),
             AccessPlan::LaneLoop => return self.lane_by_lane(inst),
         }
         Ok(())
@@ -275,6 +276,49 @@ impl Widener<'_> {
         let size = self.emit(InstData::plain(Op::Mul, [size, lanes]), None);
         let detail = self.wide_detail(data.detail.clone());
         self.insert(InstData { args: [address, byte, size].into_iter().collect(), detail, ..data }, None);
+    }
+
+    /// Fills the interleaved objects of active lanes with a constant byte: with one call if all are active, else by one masked store for each
+    /// element.
+    fn fill_interleaved_masked(&mut self, inst: Inst) {
+        let Some(mask) = self.mask(inst) else { return self.fill_interleaved(inst) };
+        let all = self.emit(InstData::plain(Op::All, [mask]), None);
+        self.emit_if_else(
+            all,
+            |widener| {
+                widener.fill_interleaved(inst);
+                Vec::new()
+            },
+            |widener| {
+                widener.fill_active(inst, mask);
+                Vec::new()
+            },
+        );
+    }
+
+    /// Stores the byte of a fill to each element of active lanes.
+    fn fill_active(&mut self, inst: Inst, mask: Value) {
+        let data = self.old.inst(inst).clone();
+        // Poison may be anything, as what is there.
+        let Some(byte) = self.old.unsigned_constant(data.args[1]) else { return };
+        let alloca = self.old.def_inst(data.args[0]).expect("a whole object is filled");
+        let element = self.objects.stride(alloca);
+        let scalar = Scalar::int(8 * u32::try_from(element).unwrap_or(1)).unwrap_or(Scalar::I8);
+        let pattern = (byte & 0xff) * (scalar.bit_mask() / 0xff);
+        let value = self.new.make_const(Constant::splat(Type::Vector(scalar, self.lanes), pattern));
+        let first = self.scalar(data.args[0]);
+        let access = data.access().copied().unwrap_or(Access::aligned(1));
+        let detail =
+            Detail::Access(self.wide_access(access, access.align.min(1 << element.trailing_zeros())));
+        for at in (0..self.objects.size(alloca)).step_by(usize::try_from(element).unwrap_or(1)) {
+            let distance = self.new.make_int(Scalar::I64, (at * u64::from(self.lanes)).into());
+            let pointer = match at {
+                0 => first,
+                _ => self.emit(InstData::plain(Op::PtrAdd, [first, distance]), None),
+            };
+            let args = [value, pointer, mask].into_iter().collect();
+            self.insert(InstData { op: Op::MaskedStore, args, detail: detail.clone(), ..data.clone() }, None);
+        }
     }
 
     /// Mask of the lanes that run an instruction; all-true if it has no predicate.

@@ -30,6 +30,8 @@ pub(super) struct PrivateObjects {
     /// Addresses of interleaved objects.
     interleaved: EntitySet<Value>,
     sizes: SecondaryMap<Inst, u64>,
+    /// Fills of interleaved objects that change only those of active lanes.
+    masked_fills: EntitySet<Inst>,
     /// Why an object that could be interleaved is not.
     obstacles: SecondaryMap<Inst, Option<&'static str>>,
     /// True if an object's address is stored or passed to a call. Then no object is shared: the addresses in it differ.
@@ -40,6 +42,8 @@ pub(super) struct PrivateObjects {
 
 /// Alignment that all copies of an object share where the program computes with its address.
 const COMMON_ALIGN: u64 = 64;
+/// Maximum number of elements that a fill under a mask stores.
+const MAX_FILLED: u64 = 64;
 /// Maximum number of instructions between an address and its object.
 const MAX_STEPS: usize = 16;
 
@@ -62,6 +66,7 @@ impl PrivateObjects {
             strides: SecondaryMap::new(),
             interleaved: EntitySet::new(),
             sizes: SecondaryMap::new(),
+            masked_fills: EntitySet::new(),
             obstacles: SecondaryMap::new(),
             addresses_escape: any_escapes(func, |value| addresses.contains(value)),
             integers_escape: any_escapes(func, |value| {
@@ -113,7 +118,7 @@ impl PrivateObjects {
         let control = ControlTables::new(func);
         for object in objects {
             let alloca = object.alloca;
-            let bytes = match object.element_size(func, facts, &control) {
+            let bytes = match object.element_size(func, facts) {
                 ElementSize::Unused => continue,
                 ElementSize::Mixed(reason) => {
                     self.obstacles[alloca] = Some(reason);
@@ -121,10 +126,16 @@ impl PrivateObjects {
                 }
                 ElementSize::Bytes(bytes) => bytes,
             };
+            let masked_fills = object.masked_fills(func, &control);
+            if !masked_fills.is_empty() && self.sizes[alloca] / bytes > MAX_FILLED {
+                self.obstacles[alloca] = Some("it has many elements, and is filled under a condition");
+                continue;
+            }
             let Detail::Alloca { align, .. } = func.inst(alloca).detail else { continue };
             let is_own = self.sizes[alloca] != 0 && self.strides[alloca] != 0;
             if is_own && u64::from(align).is_multiple_of(bytes) && self.sizes[alloca].is_multiple_of(bytes) {
                 self.strides[alloca] = bytes;
+                masked_fills.into_iter().for_each(|inst| _ = self.masked_fills.insert(inst));
                 object.addresses.iter().for_each(|&address| _ = self.interleaved.insert(address));
             }
         }
@@ -156,6 +167,11 @@ impl PrivateObjects {
     /// True if an address points into an interleaved object.
     pub(super) fn is_interleaved(&self, address: Value) -> bool {
         self.interleaved.contains(address)
+    }
+
+    /// True for a fill of an interleaved object that changes only those of active lanes.
+    pub(super) fn is_masked_fill(&self, inst: Inst) -> bool {
+        self.masked_fills.contains(inst)
     }
 
     /// Bytes from a lane's copy to the next one's; 0 for a shared object.
@@ -211,8 +227,16 @@ struct AddressedObject {
 }
 
 impl AddressedObject {
-    fn element_size(&self, func: &Function, facts: &Divergence, control: &ControlTables) -> ElementSize {
-        let sizes = self.uses.iter().map(|it| self.element_size_of_use(func, facts, control, it));
+    /// Fills that only lanes of a mask run, of objects that these lanes may have accessed before.
+    fn masked_fills(&self, func: &Function, control: &ControlTables) -> Vec<Inst> {
+        let fills = self.uses.iter().filter(|it| func.inst(it.inst).op == Op::Memset);
+        let is_masked =
+            |it: &&ObjectUse| func.predicate(it.block).is_some() && !self.starts_with(func, control, it.inst);
+        fills.filter(is_masked).map(|it| it.inst).collect()
+    }
+
+    fn element_size(&self, func: &Function, facts: &Divergence) -> ElementSize {
+        let sizes = self.uses.iter().map(|it| self.element_size_of_use(func, facts, it));
         sizes.fold(ElementSize::Unused, ElementSize::merge)
     }
 
@@ -221,8 +245,7 @@ impl AddressedObject {
         &self,
         func: &Function,
         facts: &Divergence,
-        control: &ControlTables,
-        &ObjectUse { block, inst, index }: &ObjectUse,
+        &ObjectUse { inst, index, .. }: &ObjectUse,
     ) -> ElementSize {
         let alloca = self.alloca;
         let data = func.inst(inst);
@@ -233,11 +256,9 @@ impl AddressedObject {
             Op::Store if index == 1 => Some(data.args[0]),
             // A fill of the whole object fits any element size.
             Op::Memset if index == 0 => {
-                let is_whole = func.def_inst(data.args[0]) == Some(alloca)
-                    && (func.predicate(block).is_none() || self.starts_with(func, control, inst));
+                let is_whole = func.def_inst(data.args[0]) == Some(alloca);
                 let is_constant = |value: Value| func.constant(value).is_some();
-                const FILLED: ElementSize =
-                    ElementSize::Mixed("a part of it is filled, or under a condition");
+                const FILLED: ElementSize = ElementSize::Mixed("a part of it is filled");
                 let Detail::Alloca { bytes, .. } = func.inst(alloca).detail else { return FILLED };
                 let size = match func.constant(data.args[2]) {
                     Some(&Constant::Scalar(_, size)) => size,

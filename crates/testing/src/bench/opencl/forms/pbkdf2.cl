@@ -16,7 +16,7 @@
 //! top   }
 //! top   state[0] += s0, state[1] += s1, state[2] += s2, state[3] += s3, state[4] += s4;
 //! top }
-//! top static void begin(uint *state, uint pad, uint first, uint second) {
+//! top static void start(uint *state, uint pad, uint first, uint second) {
 //! top   uint block[16] = {first ^ pad, second ^ pad};
 //! top   for (int i = 2; i < 16; i++)
 //! top     block[i] = pad;
@@ -24,8 +24,8 @@
 //! top   compress(state, block);
 //! top }
 uint inner[5], outer[5], block[16] = {0x73616c74u, 1, 0x80000000u}, all[5] = {0};
-begin(inner, 0x36363636u, a[x], x);
-begin(outer, 0x5c5c5c5cu, a[x], x);
+start(inner, 0x36363636u, a[x], x);
+start(outer, 0x5c5c5c5cu, a[x], x);
 block[15] = 512 + 64;
 for (int round = 0; round < 16; round++) {
   uint state[5];
