@@ -49,6 +49,11 @@ fn private_arrays_are_reported() {
 }
 
 #[test]
+fn unsigned_differences_are_contiguous() {
+    is_as_written("differences.cl", &["--lanes", "8"]);
+}
+
+#[test]
 fn small_loops_are_unrolled() {
     is_as_written("small-loops.cl", &["-cl-std=CL3.0", "--lanes", "8"]);
 }

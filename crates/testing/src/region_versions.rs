@@ -107,7 +107,11 @@ impl IndexValues {
                 let shifted = self.kernel.condition(&format!("shl v{x}, {cut}"));
                 (format!("ashr v{shifted}, {cut}"), wide, true)
             }
-            10 => (format!("{} v{x}, {bound}", random.pick(&["smin", "smax", "umin", "umax"])), wide, true),
+            10 => (
+                format!("{} v{x}, {bound}", random.pick(&["smin", "smax", "umin", "umax", "usub_sat"])),
+                wide,
+                true,
+            ),
             11 => {
                 let condition =
                     self.kernel.condition(&format!("icmp {} v{x}, {bound}", random.pick(&predicates)));
@@ -128,6 +132,30 @@ impl IndexValues {
             value = self.kernel.condition(&format!("freeze v{value}"));
         }
         self.keep(result, value, is_strided);
+    }
+
+    /// Writes a difference that most work-items come to only if it does not wrap around, and the number that they get.
+    fn add_guarded_difference(&mut self, random: &mut Random) {
+        let wide = random.below(2);
+        let x = self.strided(wide, random);
+        let less = self.uniform(wide, &[0, 1, 2, 4], random);
+        let (bound, difference) = match random.below(3) {
+            0 => ("0".to_string(), format!("add v{x}, -1")),
+            1 => (self.uniform(wide, &[0, 1, 2, 4], random), format!("sub v{x}, {less}")),
+            _ => (less.clone(), format!("sub v{x}, {less}")),
+        };
+        let predicate = random.pick(&["uge", "ugt", "uge", "ugt", "ne", "ult", "sge"]);
+        let condition = self.kernel.condition(&format!("icmp {predicate} v{x}, {bound}"));
+        _ = writeln!(self.kernel.text, "  br v{condition}, block1, block2\nblock1:");
+        let mut difference = self.kernel.condition(&difference);
+        let mut wide = wide;
+        if wide == 0 && random.chance(50) {
+            (wide, difference) = (1, self.kernel.condition(&format!("zext i64, v{difference}")));
+        }
+        let bits = [32, 64][wide];
+        _ = writeln!(self.kernel.text, "  br block2\nblock2:");
+        let found = self.kernel.condition(&format!("phi i{bits} [block0: 7], [block1: v{difference}]"));
+        self.keep(wide, found, false);
     }
 
     /// Writes a loop over work-items by a step, whose index is divided.
@@ -184,6 +212,8 @@ pub fn version_kernel(seed: u64) -> IndexKernel {
     }
     if is_loop {
         values.add_loop(random);
+    } else if random.chance(20) {
+        values.add_guarded_difference(random);
     }
     let IndexValues { mut kernel, observed: [narrow, wide], .. } = values;
     // Sums of one width each: extensions and shifts would be rewritten, too.

@@ -72,10 +72,10 @@ struct BoundedCounter<V> {
 
 /// Comparison that holds where an instruction is executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct GuardComparison<V> {
-    left: V,
-    predicate: IntPredicate,
-    right: V,
+pub(super) struct GuardComparison<V> {
+    pub(super) left: V,
+    pub(super) predicate: IntPredicate,
+    pub(super) right: V,
 }
 
 /// Operand whose range a launch knows.
@@ -598,7 +598,7 @@ fn guards(func: &Function, control: &ControlTables, steps: &[Inst]) -> Vec<(Inst
 }
 
 /// Returns the comparisons that hold in a block, as branches before it say.
-fn comparisons_before(
+pub(super) fn comparisons_before(
     func: &Function,
     control: &ControlTables,
     mut block: Block,

@@ -55,6 +55,7 @@ mod unroll_hints;
 mod continuations;
 mod distinct_pointers;
 mod divided_index;
+mod guarded_differences;
 mod index_digits;
 mod index_extents;
 mod index_guard;
@@ -308,6 +309,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         let own_params = kernel.params().len();
         inline::inline_calls(&mut kernel, module, &to_inline)?;
         crate::lower_private_arrays(&mut kernel);
+        guarded_differences::promise_differences(&mut kernel);
         argument_bytes::share_argument_bytes(&mut kernel);
         extensions::split_extensions(&mut kernel);
         if options.lanes() == 1 || options.execution == GroupExecution::Mixed {

@@ -273,6 +273,7 @@ impl<'a> VersionBuilder<'a> {
             (LaneRewrite::Chosen { predicate, .. } | LaneRewrite::Decided { predicate, .. }, Some(bound)) => {
                 self.all_compare(first, predicate, bound)
             }
+            (LaneRewrite::Difference, Some(less)) => self.all_compare(first, IntPredicate::Uge, less),
             (LaneRewrite::Frozen, _) => self.func.make_bool(true),
             (_, None) => self.func.make_bool(false),
         }
@@ -328,7 +329,9 @@ impl<'a> VersionBuilder<'a> {
             | LaneRewrite::DropsLanes
             | LaneRewrite::Shift
             | LaneRewrite::Decided { .. } => return base,
-            LaneRewrite::Remainder { is_signed: false } | LaneRewrite::LowBits => Flags::of(&[Flag::Nuw]),
+            LaneRewrite::Remainder { is_signed: false } | LaneRewrite::LowBits | LaneRewrite::Difference => {
+                Flags::of(&[Flag::Nuw])
+            }
             LaneRewrite::Extension { is_signed: true } | LaneRewrite::SignedLowBits { .. } => {
                 Flags::of(&[Flag::Nsw])
             }

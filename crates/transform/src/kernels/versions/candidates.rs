@@ -48,6 +48,8 @@ pub(super) enum LaneRewrite {
     /// A minimum, a maximum or a `select` of which all lanes choose one operand: all lanes' indices compare like this with the uniform
     /// operand.
     Chosen { arm: Value, predicate: IntPredicate },
+    /// A saturated difference that saturates in no lane.
+    Difference,
     /// An extension of a condition that all lanes decide alike: their indices compare like this with the uniform operand, and it holds or not.
     Decided { predicate: IntPredicate, holds: bool },
 }
@@ -78,7 +80,7 @@ impl LaneRewrite {
             LaneRewrite::Extension { .. } | LaneRewrite::SignedLowBits { .. } | LaneRewrite::Frozen => {
                 NO_WRAP
             }
-            LaneRewrite::Chosen { .. } | LaneRewrite::Decided { .. } => {
+            LaneRewrite::Chosen { .. } | LaneRewrite::Difference | LaneRewrite::Decided { .. } => {
                 "all lanes' indices are on one side of a bound"
             }
             _ => ONE_BLOCK,
@@ -272,6 +274,7 @@ impl RewriteCandidates {
             {
                 (LaneRewrite::Shift, IndexShape::Uniform)
             }
+            Op::UsubSat if at == 0 => (LaneRewrite::Difference, IndexShape::Strided),
             Op::Zext => (LaneRewrite::Extension { is_signed: false }, IndexShape::Strided),
             Op::Sext => (LaneRewrite::Extension { is_signed: true }, IndexShape::Strided),
             Op::Umin | Op::Smin | Op::Umax | Op::Smax => {
@@ -341,6 +344,7 @@ fn is_cheap(region: &Function, data: &InstData) -> bool {
     match data.op {
         Op::Add | Op::Sub | Op::Mul | Op::Shl | Op::Lshr | Op::Ashr | Op::And | Op::Or | Op::Xor => true,
         Op::Trunc | Op::Zext | Op::Sext | Op::Umin | Op::Umax | Op::Smin | Op::Smax => true,
+        Op::UsubSat => true,
         Op::Udiv | Op::Urem => region.unsigned_constant(data.args[1]).is_some_and(|by| by != 0),
         _ => false,
     }

@@ -7,6 +7,7 @@
 //!     x ^ j, x | j        and j has no bit among those of lanes          (x₀ ^ j) + lane
 //!     zext x, sext x, …   no lane of the brush wraps around              zext x₀ + lane
 //!     min(x, u), …        all lanes choose x                             x₀ + lane
+//!     x < u ? 0 : x - u   x is u or more in all lanes                    x₀ - u + lane
 //!     x < u ? x + 1 : x   all lanes choose x + 1                         x₀ + 1 + lane
 //!     zext (x < u)        x is below u in all lanes                      1
 //! ```
