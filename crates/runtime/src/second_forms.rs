@@ -20,6 +20,9 @@ use std::ops::Range;
 /// Minimum number of work-items for each idle one in the last row.
 const FEWEST_FOR_IDLE: u64 = 8;
 
+/// Short rows of a multiple of so many work-items leave no lanes without work.
+const WHOLE_ROW: u64 = 16;
+
 /// Kernel for some launches of another one.
 #[derive(Clone, Debug)]
 pub(crate) struct SecondForm {
@@ -137,7 +140,7 @@ impl SecondForm {
         let mut extents: Vec<u64> =
             self.extents.iter().map(|extent| extent.value(parameter)).collect::<Option<_>>()?;
         let whole = extents.iter().try_fold(1u64, |product, &width| product.checked_mul(width))?;
-        if extents[0] < SHORTEST_ROW {
+        if extents[0] < SHORTEST_ROW && !extents[0].is_multiple_of(WHOLE_ROW) {
             return None;
         }
         let last = items.div_ceil(whole);

@@ -119,6 +119,7 @@ fn launches_of_rows_run_in_dimensions() {
     check(100, 33, 3200, Some(&[100]));
     check(100, 4, 310, None);
     check(4, 64, 256, None);
+    check(40, 64, 2560, None);
     check(300, 1, 100, None);
     assert_eq!(divided(), [false; 2]);
     // The value of a division by zero is not specified; the launch ends.
@@ -127,6 +128,9 @@ fn launches_of_rows_run_in_dimensions() {
     check(64, 1, 64, None);
     check(128, 7, 256, None);
     assert_eq!(divided(), [true, false]);
+    // Short rows without idle lanes.
+    check(48, 64, 3072, None);
+    check(16, 64, 1024, None);
     // A part of a row.
     check(100, 33, 3201, None);
     check(64, 33, 2047, None);
