@@ -3,6 +3,7 @@
 use crate::cpu::Cpu;
 use crate::inverse_roots::estimate_roots;
 use crate::jit::{CodegenLevel, TargetMachine, machine, no_machine, not_compiled};
+use crate::lane_accesses::split_scattered_accesses;
 use crate::lane_indices::freeze_lane_indices;
 use crate::lane_shuffles::permute_registers;
 use crate::masks::{MaskRepresentation, rewrite_masks};
@@ -163,9 +164,9 @@ pub struct OptimizeOptions {
     pub masks: Option<MaskRepresentation>,
 }
 
-/// Optimizes a module with LLVM's passes. Also replaces inverse square roots by estimates, permutes registers,
-/// lowers masked accesses that the CPU lacks, gives masks the machine's representation, and prefetches masked accesses, each where the CPU
-/// profits, and freezes lane numbers.
+/// Optimizes a module with LLVM's passes. Also replaces inverse square roots by estimates, permutes registers, splits gathers and
+/// scatters, lowers masked accesses that the CPU lacks, gives masks the machine's representation, and prefetches masked accesses, each
+/// where the CPU profits, and freezes lane numbers.
 pub fn optimize(module: &LlvmModule, cpu: &Cpu, options: OptimizeOptions) -> Result<(), Diagnostic> {
     set_target_attributes(module, cpu);
     estimate_roots(module, cpu);
@@ -173,6 +174,7 @@ pub fn optimize(module: &LlvmModule, cpu: &Cpu, options: OptimizeOptions) -> Res
     permute_registers(module, cpu);
     LlvmPasses::of_vector_code(cpu, options.loops)?.run(module)?;
     store_single_lanes(module);
+    split_scattered_accesses(module, cpu);
     lower_unmasked_accesses(module, cpu)?;
     rewrite_masks(module, options.masks.unwrap_or_else(|| MaskRepresentation::of(cpu)));
     prefetch_masked_accesses(module, cpu);
@@ -204,6 +206,7 @@ pub fn generate_at(
         CodegenLevel::Minimal => prepare_for_codegen(module, level),
         CodegenLevel::Default => {
             store_single_lanes(module);
+            split_scattered_accesses(module, cpu);
             pass_single_lanes(module);
         }
     }

@@ -35,6 +35,7 @@ mod generate;
 mod masks;
 mod inverse_roots;
 mod lane_shuffles;
+mod lane_accesses;
 mod lane_indices;
 mod saturation;
 mod single_calls;
