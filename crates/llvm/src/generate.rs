@@ -206,7 +206,6 @@ pub fn generate_at(
         CodegenLevel::Minimal => prepare_for_codegen(module, level),
         CodegenLevel::Default => {
             store_single_lanes(module);
-            split_scattered_accesses(module, cpu);
             pass_single_lanes(module);
         }
     }

@@ -1,7 +1,7 @@
 //! Gathers and scatters of all lanes as an access for each lane, on CPUs that have no faster ones.
 //!
 //! LLVM 22.1 splits them, too, but extracts addresses of 64 bits: for an index of 32 bits it extends and adds vectors, and takes each
-//! address out of them. Here the index itself is taken out, and the load adds it to the base:
+//! address out of them. Here the index itself is taken out, and the access adds it to the base:
 //!
 //! ```text
 //!   %p = getelementptr i8, ptr %base, <8 x i64> (zext <8 x i32> %i)       vpextrd  $1, %xmm0, %eax
@@ -40,14 +40,14 @@ pub(crate) fn split_scattered_accesses(module: &LlvmModule, cpu: &Cpu) {
         return;
     }
     let gathers = if splits_gathers(cpu) { module.calls_of(GATHER) } else { Vec::new() };
-    let loads = gathers.into_iter().map(|call| (call, None));
-    let stores = module.calls_of(SCATTER).into_iter().map(|call| (call, Some(0)));
-    for (call, stored) in loads.chain(stores) {
+    let loads = gathers.into_iter().map(|call| (call, false));
+    let stores = module.calls_of(SCATTER).into_iter().map(|call| (call, true));
+    for (call, is_store) in loads.chain(stores) {
         let Some(call) = Val::of(call) else { continue };
-        let first = if stored.is_some() { 1 } else { 0 };
+        let first = u32::from(is_store);
         let access = ScatteredAccess {
             call,
-            stored: stored.map(|index| call.operand(index)),
+            stored: is_store.then(|| call.operand(0)),
             addresses: call.operand(first),
             align: call.call_attribute(first + 1, attribute_kind("align")).unwrap_or(1),
         };
