@@ -25,6 +25,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError};
 use std::thread::JoinHandle;
@@ -137,7 +138,7 @@ const SIGNAL_STACK: usize = 64 << 10;
 #[derive(Default)]
 struct OwnedRecord {
     record: Option<&'static ThreadRecord>,
-    stack: Option<Box<[u8]>>,
+    stack: Option<Box<[MaybeUninit<u8>]>>,
 }
 
 thread_local! {
@@ -170,7 +171,7 @@ fn own_record() -> Option<&'static ThreadRecord> {
 }
 
 /// Gives the thread a stack for signal handlers, unless it has one.
-fn signal_stack() -> Option<Box<[u8]>> {
+fn signal_stack() -> Option<Box<[MaybeUninit<u8>]>> {
     // SAFETY: a stack that is all zeros.
     let mut known: libc::stack_t = unsafe { std::mem::zeroed() };
     // SAFETY: it only asks.
@@ -178,7 +179,8 @@ fn signal_stack() -> Option<Box<[u8]>> {
     if !has_answer || known.ss_flags & libc::SS_DISABLE == 0 {
         return None;
     }
-    let mut memory = vec![0u8; SIGNAL_STACK].into_boxed_slice();
+    // Its pages come into being when a handler writes them.
+    let mut memory = Box::new_uninit_slice(SIGNAL_STACK);
     // SAFETY: a stack that is all zeros.
     let mut stack: libc::stack_t = unsafe { std::mem::zeroed() };
     stack.ss_sp = memory.as_mut_ptr().cast();

@@ -42,17 +42,33 @@ pub fn submit(command: Arc<ClCommand>) {
         return;
     }
     state.threads += 1;
-    let lone = state.threads == 1;
     drop(state);
-    let thread = thread::Builder::new().name("heddle-queue".into()).stack_size(STACK).spawn(serve);
-    if thread.is_err() {
+    if !start_thread() {
         let mut state = lock();
-        state.threads -= 1;
-        let command = if lone { state.ready.pop_front() } else { None };
+        // Without any thread, the command runs on this one.
+        let command = if state.threads == 0 { state.ready.pop_front() } else { None };
         drop(state);
-        // Without a new thread, the command runs on this one.
         run(command);
     }
+}
+
+/// Starts a thread if there is none.
+pub fn start() {
+    let mut state = lock();
+    if state.threads == 0 {
+        state.threads = 1;
+        drop(state);
+        start_thread();
+    }
+}
+
+/// Starts a thread that has been counted; false if the system refuses it.
+fn start_thread() -> bool {
+    let thread = thread::Builder::new().name("heddle-queue".into()).stack_size(STACK).spawn(serve);
+    if thread.is_err() {
+        lock().threads -= 1;
+    }
+    thread.is_ok()
 }
 
 /// Executes ready commands of a queue that a waiting thread may run, until `is_over` or none is left.

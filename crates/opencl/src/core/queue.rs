@@ -109,6 +109,9 @@ impl Queue {
             changed: Condvar::new(),
         });
         context.add_queue(&queue);
+        // The first launch finds the threads there.
+        queue.device.pool();
+        executor::start();
         queue
     }
 
