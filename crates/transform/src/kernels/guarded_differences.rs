@@ -12,7 +12,7 @@
 //!
 //! Requires: Stage::Source.  Ensures: Stage::Source.
 
-use super::index_ranges::{GuardComparison, comparisons_before};
+use super::guard_comparisons::{GuardComparison, comparisons_before};
 use super::insts_of;
 use heddle_analysis::ControlTables;
 use heddle_ir::builder::{Builder, InsertPoint};

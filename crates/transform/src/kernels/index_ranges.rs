@@ -9,9 +9,11 @@
 //!
 //! Requires: Stage::Source.  Ensures: where [`IndexRanges::hold`], promised instructions keep their promises in all work-items.
 
-use super::{index_guard, insts_of};
+use super::guard_comparisons::{GuardComparison, comparisons_before};
+use super::insts_of;
+use super::known_ranges::KnownRanges;
 use crate::induction::{InductionVariable, find_induction};
-use heddle_analysis::{ControlTables, Cycle, DepthFirstOrder, IntegerRange, operation_range};
+use heddle_analysis::{ControlTables, Cycle, DepthFirstOrder, IntegerRange};
 use heddle_ir::builder::{Builder, InsertPoint};
 use heddle_ir::entity::EntitySet;
 use heddle_ir::function::ValueDef;
@@ -43,7 +45,7 @@ pub struct LaunchNumbers<'a> {
 
 /// Promise about an instruction that launches keep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum IndexPromise {
+pub(super) enum IndexPromise {
     /// The result does not wrap around as a signed number.
     NoWrap,
     /// The operand of an extension is not negative.
@@ -58,29 +60,21 @@ enum IndexPromise {
 
 /// Loop counter whose range follows from a comparison in each iteration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct BoundedCounter<V> {
-    init: V,
-    step: i128,
-    bound: V,
+pub(super) struct BoundedCounter<V> {
+    pub(super) init: V,
+    pub(super) step: i128,
+    pub(super) bound: V,
     /// The loop continues while this holds.
-    continues: IntPredicate,
+    pub(super) continues: IntPredicate,
     /// True if the next value is compared, not this one.
-    compares_next: bool,
+    pub(super) compares_next: bool,
     /// True if the next value promises not to wrap as a signed number.
-    is_promised: bool,
-}
-
-/// Comparison that holds where an instruction is executed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct GuardComparison<V> {
-    pub(super) left: V,
-    pub(super) predicate: IntPredicate,
-    pub(super) right: V,
+    pub(super) is_promised: bool,
 }
 
 /// Operand whose range a launch knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum RangeOperand {
+pub(super) enum RangeOperand {
     Constant(IntegerRange),
     /// Parameter of this number and width.
     Parameter(usize, u32),
@@ -94,32 +88,32 @@ enum RangeOperand {
 
 /// Instruction whose range is computed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct RangeStep {
-    inst: Inst,
-    op: Op,
+pub(super) struct RangeStep {
+    pub(super) inst: Inst,
+    pub(super) op: Op,
     /// Width of the result.
-    bits: u32,
+    pub(super) bits: u32,
     /// Dimension of a query of the launch.
-    dimension: Option<u8>,
+    pub(super) dimension: Option<u8>,
     /// True if a result that needs more bits is poison.
-    is_promised: bool,
+    pub(super) is_promised: bool,
     /// True if the result is any number.
-    is_any: bool,
-    operands: SmallVec<[(RangeOperand, u32); 2]>,
+    pub(super) is_any: bool,
+    pub(super) operands: SmallVec<[(RangeOperand, u32); 2]>,
     /// Comparisons of operands with numbers, which hold.
-    guards: Vec<(usize, IntPredicate, RangeOperand)>,
-    counter: Option<BoundedCounter<RangeOperand>>,
+    pub(super) guards: Vec<(usize, IntPredicate, RangeOperand)>,
+    pub(super) counter: Option<BoundedCounter<RangeOperand>>,
 }
 
 /// Ranges of a kernel's indices: what to compute at a launch, and what has to hold.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct IndexRanges {
     /// Instructions whose ranges are computed, operands first.
-    steps: Vec<RangeStep>,
+    pub(super) steps: Vec<RangeStep>,
     /// Steps that keep promises.
     promises: Vec<(usize, IndexPromise)>,
     /// For each promise to keep a value whole, the value and the range of those that stay whole.
-    whole: Vec<(usize, RangeOperand, IntegerRange)>,
+    pub(super) whole: Vec<(usize, RangeOperand, IntegerRange)>,
 }
 
 impl IndexRanges {
@@ -309,188 +303,10 @@ impl<'f> RangeSource<'f> {
 }
 
 /// Width of an integer that has a range.
-fn integer_bits(func: &Function, value: Value) -> Option<u32> {
+pub(super) fn integer_bits(func: &Function, value: Value) -> Option<u32> {
     let ty = func.value_type(value);
     let bits = ty.scalar().bits();
     (matches!(ty, Type::Scalar(_)) && ty.scalar().is_int() && (2..=64).contains(&bits)).then_some(bits)
-}
-
-/// Ranges of steps in a launch. Each is one of signed numbers of the result's width.
-struct KnownRanges<'a> {
-    ranges: &'a IndexRanges,
-    launch: &'a LaunchNumbers<'a>,
-    /// Ranges of results, and whether their exact ones are the same.
-    results: SmallVec<[(IntegerRange, bool); 32]>,
-}
-
-impl<'a> KnownRanges<'a> {
-    fn new(ranges: &'a IndexRanges, launch: &'a LaunchNumbers<'a>) -> KnownRanges<'a> {
-        let mut known = KnownRanges { ranges, launch, results: SmallVec::new() };
-        for step in &ranges.steps {
-            let result = known.result(step);
-            known.results.push(result.unwrap_or_else(|| (IntegerRange::signed(step.bits), false)));
-        }
-        known
-    }
-
-    fn of(&self, operand: RangeOperand) -> Option<IntegerRange> {
-        match operand {
-            RangeOperand::Constant(range) => Some(range),
-            RangeOperand::Parameter(number, bits) => {
-                let value = self.launch.parameters.get(number).copied().flatten();
-                let known = value.map(|value| {
-                    let unused = 128 - bits;
-                    let value = (i128::from(value) << unused) >> unused;
-                    IntegerRange::new(value, value)
-                });
-                Some(known.unwrap_or_else(|| IntegerRange::signed(bits)))
-            }
-            RangeOperand::Step(step) => self.results.get(step).map(|&(range, _)| range),
-            RangeOperand::Any(bits) => Some(IntegerRange::signed(bits)),
-            RangeOperand::None => None,
-        }
-    }
-
-    /// Returns the range of a step's operand where the step is executed.
-    fn of_operand(&self, step: &RangeStep, at: usize) -> Option<IntegerRange> {
-        let mut range = self.of(step.operands.get(at)?.0)?;
-        for &(_, predicate, other) in step.guards.iter().filter(|(of, ..)| *of == at) {
-            range = self.of(other).map_or(range, |other| restricted(range, predicate, other));
-        }
-        Some(range)
-    }
-
-    /// Returns the exact range of a step's result, which may need more bits than it has.
-    fn exact(&self, step: &RangeStep) -> Option<IntegerRange> {
-        let width = |at: usize| step.operands.get(at).map_or(0, |&(_, width)| width);
-        let count = step.operands.len();
-        let ranges: SmallVec<[Option<IntegerRange>; 2]> =
-            (0..count).map(|at| self.of_operand(step, at)).collect();
-        operation_range(step.op, count, width, |at| ranges.get(at).copied().flatten())
-    }
-
-    /// Returns the range of a step's result, and true if it is the exact one; none if it is any number.
-    fn result(&self, step: &RangeStep) -> Option<(IntegerRange, bool)> {
-        let all = IntegerRange::signed(step.bits);
-        if let Some(counter) = &step.counter {
-            return Some((self.counter(counter, all)?, true));
-        }
-        let exact = match step.op {
-            _ if step.is_any => None,
-            Op::Freeze => self.of_operand(step, 0),
-            op => {
-                step.dimension.and_then(|along| queried(op, along, self.launch)).or_else(|| self.exact(step))
-            }
-        }?;
-        if exact.is_within(all) {
-            return Some((exact, true));
-        }
-        // Numbers beyond would be poison.
-        let (min, max) = (exact.min.max(all.min), exact.max.min(all.max));
-        (step.is_promised && min <= max).then(|| (IntegerRange::new(min, max), false))
-    }
-
-    /// True if the launch keeps a promise.
-    fn keeps(&self, (place, promise): (usize, IndexPromise)) -> bool {
-        let step = &self.ranges.steps[place];
-        let operand = |at: usize| self.of_operand(step, at);
-        match promise {
-            IndexPromise::NoWrap => self.results[place].1,
-            IndexPromise::NonNegative => operand(0).is_some_and(IntegerRange::is_nonnegative),
-            IndexPromise::Signed => {
-                [0, 1].into_iter().all(|at| operand(at).is_some_and(IntegerRange::is_nonnegative))
-            }
-            IndexPromise::Narrow => {
-                let small = IntegerRange::new(0, (1 << 31) - 1);
-                [0, 1].into_iter().all(|at| operand(at).is_some_and(|range| range.is_within(small)))
-            }
-            IndexPromise::Whole(_) => {
-                let whole = self.ranges.whole.iter().find(|(of, ..)| *of == place);
-                whole.is_some_and(|&(_, value, kept)| {
-                    self.of(value).is_some_and(|range| range.is_within(kept))
-                })
-            }
-        }
-    }
-
-    /// Returns the range of a counter; none if it may wrap around.
-    fn counter(&self, counter: &BoundedCounter<RangeOperand>, all: IntegerRange) -> Option<IntegerRange> {
-        let BoundedCounter { step, continues, compares_next, is_promised, .. } = *counter;
-        let (init, bound) = (self.of(counter.init)?, self.of(counter.bound)?);
-        use IntPredicate::{Ne, Sge, Sgt, Sle, Slt, Uge, Ugt, Ule, Ult};
-        let is_unsigned = matches!(continues, Ult | Ule | Ugt | Uge);
-        if is_unsigned && !(init.is_nonnegative() && bound.is_nonnegative()) {
-            return None;
-        }
-        // A counter that leaves its loop at a number has to come to it.
-        let starts_before = |start: i128, end: i128| if compares_next { start < end } else { start <= end };
-        // The last number for which the loop continues.
-        let last = match (continues, step > 0) {
-            (Slt | Ult, true) => bound.max - 1,
-            (Sle | Ule, true) => bound.max,
-            (Sgt | Ugt, false) => bound.min + 1,
-            (Sge | Uge, false) => bound.min,
-            (Ne, true) if starts_before(init.max, bound.min) => bound.max - 1,
-            (Ne, false) if starts_before(bound.max, init.min) => bound.min + 1,
-            _ => return None,
-        };
-        // A counter that is compared is followed by one more.
-        let end = if compares_next { last } else { last + step };
-        let range = match step > 0 {
-            true => IntegerRange::new(init.min, init.max.max(end)),
-            false => IntegerRange::new(init.min.min(end), init.max),
-        };
-        let next = IntegerRange::new(range.min + step, range.max + step);
-        let wraps =
-            |range: IntegerRange| !range.is_within(all) || is_unsigned && step < 0 && !range.is_nonnegative();
-        let next_wraps = compares_next && wraps(next) && (is_unsigned || !is_promised);
-        (!wraps(range) && !next_wraps).then_some(range)
-    }
-}
-
-/// Returns the numbers of a range for which a comparison with a number of another range may hold.
-fn restricted(range: IntegerRange, predicate: IntPredicate, other: IntegerRange) -> IntegerRange {
-    use IntPredicate::{Eq, Ne, Sge, Sgt, Sle, Slt, Uge, Ugt, Ule, Ult};
-    let IntegerRange { mut min, mut max } = range;
-    let are_unsigned = range.is_nonnegative() && other.is_nonnegative();
-    match predicate {
-        Sgt => min = min.max(other.min + 1),
-        Sge => min = min.max(other.min),
-        Slt => max = max.min(other.max - 1),
-        Sle => max = max.min(other.max),
-        Ugt if are_unsigned => min = min.max(other.min + 1),
-        Uge if are_unsigned => min = min.max(other.min),
-        // Below a nonnegative number, compared as unsigned, are nonnegative numbers only.
-        Ult if other.is_nonnegative() => (min, max) = (min.max(0), max.min(other.max - 1)),
-        Ule if other.is_nonnegative() => (min, max) = (min.max(0), max.min(other.max)),
-        Eq => (min, max) = (min.max(other.min), max.min(other.max)),
-        Ne if other.min == other.max && min == other.min => min += 1,
-        Ne if other.min == other.max && max == other.min => max -= 1,
-        _ => {}
-    }
-    // Nothing comes to a place for which no number is left.
-    if min <= max { IntegerRange::new(min, max) } else { range }
-}
-
-/// Range of a query of the launch along a dimension.
-fn queried(op: Op, dimension: u8, launch: &LaunchNumbers<'_>) -> Option<IntegerRange> {
-    let along = usize::from(dimension);
-    let of = |numbers: [u64; 3]| numbers.get(along).map(|&number| i128::from(number));
-    let (global, offset, local) = (of(launch.global)?, of(launch.offset)?, of(launch.local)?);
-    let groups = (global + local - 1) / local.max(1);
-    let (min, max) = match op {
-        Op::GlobalId => (offset, offset + global - 1),
-        Op::LocalId => (0, local - 1),
-        Op::GroupId => (0, groups - 1),
-        Op::NumGroups => (groups, groups),
-        // The last group may be smaller.
-        Op::LocalSize => (1, local),
-        Op::EnqueuedSize => (local, local),
-        Op::GlobalSize => (global, global),
-        Op::GlobalOffset => (offset, offset),
-        _ => return None,
-    };
-    (min <= max).then(|| IntegerRange::new(min, max))
 }
 
 /// True if an operation may promise not to wrap.
@@ -576,9 +392,6 @@ fn address_operands(func: &Function) -> EntitySet<Value> {
     reach
 }
 
-/// Maximum number of branches before a block that are followed.
-const MOST_GUARDS: usize = 16;
-
 /// Returns the comparisons that hold at instructions, about their operands.
 fn guards(func: &Function, control: &ControlTables, steps: &[Inst]) -> Vec<(Inst, GuardComparison<Value>)> {
     let mut by_block: FxHashMap<Block, Vec<GuardComparison<Value>>> = FxHashMap::default();
@@ -593,41 +406,6 @@ fn guards(func: &Function, control: &ControlTables, steps: &[Inst]) -> Vec<(Inst
         let args = &func.inst(inst).args;
         let is_about = |it: &&GuardComparison<Value>| args.contains(&it.left) || args.contains(&it.right);
         found.extend(known.iter().filter(is_about).map(|&guard| (inst, guard)));
-    }
-    found
-}
-
-/// Returns the comparisons that hold in a block, as branches before it say.
-pub(super) fn comparisons_before(
-    func: &Function,
-    control: &ControlTables,
-    mut block: Block,
-) -> Vec<GuardComparison<Value>> {
-    let mut found = Vec::new();
-    for _ in 0..MOST_GUARDS {
-        let Some(before) = control.dominators.idom(block) else { break };
-        // A loop comes back to its header.
-        let is_only = |&pred: &Block| pred == before || control.dominators.dominates(block, pred);
-        let branch = func.terminator(before).map(|inst| func.inst(inst));
-        if let Some(branch) = branch
-            && let (Op::Br, &[condition], &[then, otherwise]) =
-                (branch.op, &branch.args[..], branch.targets())
-            && then != otherwise
-            && control.cfg.preds(block).iter().all(is_only)
-        {
-            let holds = then == block;
-            for comparison in index_guard::parts(func, condition, holds) {
-                let data = func.def_inst(comparison).map(|inst| func.inst(inst));
-                if let Some((&Detail::IntCompare(predicate), &[left, right])) =
-                    data.map(|data| (&data.detail, &data.args[..]))
-                    && integer_bits(func, left).is_some()
-                {
-                    let predicate = if holds { predicate } else { predicate.negated() };
-                    found.push(GuardComparison { left, predicate, right });
-                }
-            }
-        }
-        block = before;
     }
     found
 }
