@@ -5,7 +5,7 @@
 //! * Instructions occupy the machine as `TargetInfo` says. Blocks count as often as they are expected to run.
 //! * An innermost loop takes the longer of its instructions and its loop-carried latency. Short loops and straight code overlap
 //!   with the next brush as far as the machine looks ahead. Loads that the next iteration's addresses depend on miss the
-//!   first-level cache.
+//!   first-level cache, and so do loops along columns.
 //! * Branches that depend on data, and the ends of loops whose iterations are not known, are mispredicted at times.
 //! * Vector values beyond the registers are spilled and reloaded.
 //! * Loops of code with one lane are vectorized by LLVM where iterations take contiguous elements.
@@ -15,6 +15,7 @@
 //! passes up to stage Wide take about a twentieth of LLVM's time.
 
 mod branches;
+mod cache_lines;
 mod trip_counts;
 mod vectorized_loops;
 
@@ -24,9 +25,9 @@ use crate::timing::{
     CallTimes, ReadyTimes, call_times, has_lane_accesses, is_mask, object_offset, scalar_time, simulate,
     time_of, widest_vector,
 };
-use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree, underlying_object};
+use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree};
 use heddle_ir::ops::Effect;
-use heddle_ir::{Block, Constant, Function, Inst, Module, Op, Scalar, Space, Type, Value};
+use heddle_ir::{Block, Function, Inst, Module, Op, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
@@ -223,6 +224,7 @@ impl<'a> CodeEstimate<'a> {
             work.add(self.work_of(block), count(block) / iterations);
         }
         work.busy += self.conflicts(&blocks, |block| count(block) / iterations);
+        work.busy += self.new_lines(cycle, &blocks, |block| count(block) / iterations);
         let insts: Vec<Inst> = blocks.iter().flat_map(|&block| self.func.block_insts(block)).collect();
         let is_carried = |inst: &Inst| {
             self.func.inst(*inst).op == Op::Phi && self.func.layout.block_of(*inst) == Some(header)
@@ -243,83 +245,6 @@ impl<'a> CodeEstimate<'a> {
         let all = Work { busy: work.busy * trips, operations: work.operations * trips };
         let share = self.vectorized_share(cycle, &blocks);
         all.with_latency(f64::from(latency) * trips) * iterations / trips * share
-    }
-
-    /// Time of an iteration that accesses lose which are far apart in each lane, as of rows: the lines of all lanes are in the same few sets
-    /// of the first-level cache, and evict one another before the next iteration uses them.
-    fn conflicts(&self, blocks: &[Block], count: impl Fn(Block) -> f64) -> f64 {
-        /// Lines that stay in the cache.
-        const WAYS: f64 = 16.0;
-        /// Share of the iterations from which on a block counts; the others are slow versions of contiguous accesses.
-        const USUAL: f64 = 0.5;
-        let is_far = |address: Value| {
-            let space = self.func.value_type(address).scalar();
-            space == Scalar::Ptr(Space::Global) && self.has_far_lanes(address, blocks)
-        };
-        let is_apart = |&(block, inst): &(Block, Inst)| {
-            let data = self.func.inst(inst);
-            matches!(data.op, Op::Gather | Op::Scatter)
-                && count(block) >= USUAL
-                && data.address().is_some_and(is_far)
-        };
-        let of_block = |&block: &Block| self.func.block_insts(block).map(move |inst| (block, inst));
-        let apart: Vec<(Block, Inst)> = blocks.iter().flat_map(of_block).filter(is_apart).collect();
-        let address = |&(_, inst): &(Block, Inst)| self.func.inst(inst).address();
-        let roots: FxHashSet<Value> =
-            apart.iter().filter_map(address).map(|at| underlying_object(self.func, at)).collect();
-        let excess = (self.brush.lanes * roots.len() as f64 / WAYS).log2().max(0.0);
-        apart.iter().map(|&(block, inst)| f64::from(self.time_of(inst).busy) * excess * count(block)).sum()
-    }
-
-    /// True if lanes walk along rows: their addresses are a number that is not known apart, or a line of the cache and more, as by a
-    /// multiplication of their indices. No lane loads a part of an address: what it loads is spread over the sets of the cache.
-    fn has_far_lanes(&self, address: Value, blocks: &[Block]) -> bool {
-        /// Values that are looked at, at most.
-        const BUDGET: usize = 64;
-        /// Bytes of a line.
-        const LINE: i64 = 64;
-        let is_varying = |value: Value| match self.func.def_inst(value) {
-            Some(inst) => self.func.value_type(value).is_vector() && self.func.inst(inst).op != Op::Splat,
-            None => self.func.constant(value).is_some_and(|it| it.splat_bits().is_none()),
-        };
-        let (mut next, mut seen) = (vec![(address, 1i64)], FxHashSet::default());
-        let (mut is_far, mut moves) = (false, false);
-        while let Some((value, scale)) = next.pop().filter(|_| seen.len() < BUDGET) {
-            let Some(inst) = self.func.def_inst(value) else {
-                is_far |= scale >= LINE && is_varying(value);
-                continue;
-            };
-            if !seen.insert(value) {
-                continue;
-            }
-            let data = self.func.inst(inst);
-            let number =
-                || data.args.get(1).and_then(|&by| self.func.constant(by)).and_then(Constant::splat_bits);
-            let is_vector = self.func.value_type(value).is_vector();
-            moves |=
-                data.op == Op::Phi && self.func.layout.block_of(inst).is_some_and(|it| blocks.contains(&it));
-            match data.op {
-                Op::Gather | Op::MaskedLoad => return false,
-                Op::Load if is_vector => return false,
-                Op::Load | Op::Call => {}
-                Op::Mul | Op::Shl => {
-                    let factor = match (data.op, number().and_then(|it| i64::try_from(it).ok())) {
-                        (Op::Shl, Some(by)) => u32::try_from(by).ok().and_then(|by| 1i64.checked_shl(by)),
-                        (Op::Mul, by) => by,
-                        _ => None,
-                    };
-                    match factor.and_then(|factor| scale.checked_mul(factor)) {
-                        Some(scale) => next.push((data.args[0], scale)),
-                        None => {
-                            is_far |= data.args.iter().any(|&it| is_varying(it));
-                            next.extend(data.args.iter().map(|&it| (it, scale)));
-                        }
-                    }
-                }
-                _ => next.extend(data.args.iter().map(|&it| (it, scale))),
-            }
-        }
-        is_far && moves
     }
 
     fn unfrozen(&self, mut value: Value) -> Value {
