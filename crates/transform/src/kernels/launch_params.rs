@@ -253,7 +253,7 @@ impl LaunchQueryLowering<'_> {
 
 /// Replaces strided index parameters by lane 0's index plus the lane number. The sum is poison in no lane, which an analysis cannot
 /// know of a parameter.
-pub(super) fn rebase_on_first_lane(func: &mut Function, brush: &[u32]) {
+pub(super) fn rebase_on_first_lane(func: &mut Function) {
     let is_place =
         |param: &Param| matches!(param.shape, Some(DeclaredShape::Linear(_))) && param.ty.scalar().is_int();
     for at in 0..func.signature.params.len() {
@@ -270,7 +270,7 @@ pub(super) fn rebase_on_first_lane(func: &mut Function, brush: &[u32]) {
         let dimension = steps.iter().position(|&step| step != 0).unwrap_or(0) as u8;
         let start = func.entry();
         let mut builder = Builder::new(func, InsertPoint::Start(start));
-        let along = Detail::Dimension((brush.len() > 1).then_some(dimension));
+        let along = Detail::Dimension(Some(dimension));
         let lane = builder.value(InstData::new(Op::Lane, [], along), Some(ty));
         let place = builder.op(Op::Add, &[first, lane]);
         let sum = func.def_inst(place);

@@ -369,7 +369,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         }
         for region in regions.iter_mut().filter(|region| !region.is_serial && !region.refills_lanes) {
             remarks.extend(versions::add_fast_version(&mut region.func, &options.brush, options.versions));
-            launch_params::rebase_on_first_lane(&mut region.func, &options.brush);
+            launch_params::rebase_on_first_lane(&mut region.func);
         }
         let no_unroll = regions
             .iter()

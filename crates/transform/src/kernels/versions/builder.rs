@@ -65,8 +65,9 @@ impl<'a> VersionBuilder<'a> {
             all = Some(self.and_frozen(all, holds));
         }
         let loops = self.add_loops(divisions, &mut all);
-        let rewritten: Vec<(Inst, Value)> =
+        let mut rewritten: Vec<(Inst, Value)> =
             chosen.iter().map(|candidate| (candidate.inst, self.rewritten(candidate))).collect();
+        self.rewrite_aligned(chosen, &mut rewritten);
         let holds = all.unwrap_or_else(|| self.func.make_bool(true));
         // A frozen value may differ between lanes, so lane 0 decides.
         let holds = self.emit(Op::First, &[holds], Flags::NONE);
@@ -74,6 +75,32 @@ impl<'a> VersionBuilder<'a> {
         let slow = self.copy(blocks, &[], &StridedLoops::default());
         Builder::new(&mut self.func, InsertPoint::End(self.entry)).branch(holds, fast, slow);
         self.func
+    }
+
+    /// Rewrites operands that a condition makes multiples of the number of lanes in lane 0: comparisons of such indices are uniform.
+    fn rewrite_aligned(&mut self, chosen: &[RewriteCandidate], rewritten: &mut Vec<(Inst, Value)>) {
+        let is_aligned = |it: &&RewriteCandidate| {
+            matches!(it.rewrite, LaneRewrite::KeepsLanes | LaneRewrite::DropsLanes | LaneRewrite::Shift)
+        };
+        for candidate in chosen.iter().filter(is_aligned) {
+            let Some(inst) = self.old.def_inst(candidate.steps) else { continue };
+            let is_candidate = self.found.of[inst].is_some();
+            if is_candidate || rewritten.iter().any(|&(other, _)| other == inst) {
+                continue;
+            }
+            let base = self.base(candidate.steps);
+            let index = self.aligned_index(base);
+            rewritten.push((inst, index));
+        }
+    }
+
+    /// Emits the index of each lane, given lane 0's, which is a multiple of the number of lanes.
+    fn aligned_index(&mut self, base: Value) -> Value {
+        let scalar = self.func.value_type(base).scalar();
+        let high = self.func.make_int(scalar, -i128::from(self.lanes));
+        let base = self.emit(Op::And, &[base, high], Flags::NONE);
+        let lane = self.lane(scalar);
+        self.emit(Op::Add, &[base, lane], Flags::of(&[Flag::Nuw, Flag::Nsw]))
     }
 
     /// Freezes a condition and adds it to others.
@@ -325,6 +352,7 @@ impl<'a> VersionBuilder<'a> {
         let flags = match candidate.rewrite {
             LaneRewrite::Frozen if self.found.shapes[result] == Some(IndexShape::Uniform) => return base,
             LaneRewrite::Frozen | LaneRewrite::Chosen { .. } => Flags::NONE,
+            LaneRewrite::KeepsLanes => return self.aligned_index(base),
             LaneRewrite::Quotient { .. }
             | LaneRewrite::DropsLanes
             | LaneRewrite::Shift
