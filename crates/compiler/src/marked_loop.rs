@@ -22,7 +22,7 @@ use heddle_llvm::{
 };
 use heddle_transform::target::TargetInfo;
 use heddle_transform::widen::wide_name;
-use heddle_transform::{LoopPromises, choose_brushes, find_brush_observer, refill_lanes};
+use heddle_transform::{LoopPromises, RaceSemantics, choose_brushes, find_brush_observer, refill_lanes};
 use std::fmt;
 
 /// Request to vectorize a loop.
@@ -288,7 +288,10 @@ impl Session {
         brush: &[u32],
     ) -> Result<(Module, Vec<Diagnostic>), Diagnostic> {
         let mut wide = module.clone();
-        let options = VectorizeOptions { params: Some(DeclaredShape::Varying), ..self.options.clone() };
+        // A mark promises that no iteration accesses what another one writes.
+        let races = RaceSemantics::Excluded;
+        let options =
+            VectorizeOptions { params: Some(DeclaredShape::Varying), races, ..self.options.clone() };
         let mut context = PassContext::verifying(self.verify);
         run(&mut wide, &vectorization_passes(&BrushExtents::new(brush)?, &options), &mut context)?;
         let diagnostics = context.remarks.into_iter().map(|remark| remark.diagnostic.in_module(&wide));

@@ -69,7 +69,10 @@ pub(crate) fn vectorization_passes(brush: &BrushExtents, options: &VectorizeOpti
         }),
         Pass::Linearize(EntitySet::new()),
         Pass::Tidy,
-        Pass::Widen(BrushWidening { brush: brush.clone(), options: WidenOptions { target, versions } }),
+        Pass::Widen(BrushWidening {
+            brush: brush.clone(),
+            options: WidenOptions { target, versions, races },
+        }),
         Pass::Simplify,
     ]);
     passes.extend((stores == StorePolicy::Streamed).then_some(Pass::Stream));

@@ -14,7 +14,8 @@ use heddle_runs::wide_call::{lanes_of_outcome, wide_arguments, wide_options};
 use heddle_transform::target::{AccessCosts, VectorCost};
 use heddle_transform::widen::RemarkKind;
 use heddle_transform::{
-    LockStepFunction, TargetInfo, VersioningPolicy, WidenOptions, lock_step_functions, simplify,
+    LockStepFunction, RaceSemantics, TargetInfo, VersioningPolicy, WidenOptions, lock_step_functions,
+    simplify,
 };
 use std::collections::BTreeSet;
 
@@ -73,7 +74,8 @@ pub fn forms(case: &GeneratedProgram) -> Result<BTreeSet<RemarkKind>, String> {
     let Some(input) = case.inputs.first() else { return Ok(forms) };
     let mut random = Random::new(case.seed ^ 0x51de);
     if let Some(mut module) = linear(case, input, &mut random, &WideningFaults::NONE)? {
-        let options = WidenOptions { target: FAR, versions: VersioningPolicy::Force };
+        let options =
+            WidenOptions { target: FAR, versions: VersioningPolicy::Force, ..WidenOptions::default() };
         let remarks = widen_module(&mut module, &input.brush, &options)?;
         forms.extend(remarks.iter().map(|remark| remark.kind));
     }
@@ -112,7 +114,8 @@ fn widens_on(case: &GeneratedProgram, input: &ProgramInput, faults: &WideningFau
         [FAR, TargetInfo::AVX512, TargetInfo::AVX2, TargetInfo::SSE42, TargetInfo::NEON][random.below(5)];
     let versions = [VersioningPolicy::Model, VersioningPolicy::Force, VersioningPolicy::None]
         [random.weighted(&[(0, 30), (1, 60), (2, 10)])];
-    let options = WidenOptions { target, versions };
+    let races = if is_deterministic(case) { RaceSemantics::Excluded } else { RaceSemantics::Ordered };
+    let options = WidenOptions { target, versions, races };
     (faults.widen)(&mut wide, &input.brush, &options)?;
     for func in &mut wide.functions {
         (faults.wide)(func);

@@ -3,7 +3,7 @@
 use super::{Pass, PassInfo};
 use crate::context::PassContext;
 use crate::option_words::{OptionWord, describe, parse_options, store, word};
-use crate::options::{BrushExtents, invalid_option, parse_target, parse_versions};
+use crate::options::{BrushExtents, invalid_option, parse_races, parse_target, parse_versions};
 use crate::vector_abi::{declared_variants, define_call_adapters};
 use heddle_analysis::shape::Activation;
 use heddle_analysis::{AccessGroups, ControlTables, InitialShapes, divergence};
@@ -40,6 +40,7 @@ pub(super) const INFO: PassInfo = PassInfo {
 const OPTIONS: &[OptionWord<WidenOptions>] = &[
     word("BRUSH", "lanes of a brush, first: `8`, or `8x2`", |_, word| Err(invalid_option(word, "write the brush first: `widen:8+target=avx512`"))),
     word("target=NAME", "machine of the cost model", |options, name| store(&mut options.target, parse_target(name))),
+    word("races=SEMANTICS", "`excluded`: lanes do not race; `ordered` (default)", |options, word| store(&mut options.races, parse_races(word))),
     word("versions=POLICY", "run-time versions of accesses wherever possible (`force`), or nowhere (`none`)", |options, word| store(&mut options.versions, parse_versions(word))),
 ];
 

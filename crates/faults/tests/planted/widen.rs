@@ -14,7 +14,7 @@ use heddle_testing::file_test::{RunPasses, failures_with_passes};
 use heddle_testing::generate::{GeneratorProfile, generate};
 use heddle_testing::tile_cases::tile_case;
 use heddle_testing::wide::{WideningFaults, widens_with};
-use heddle_transform::{TargetInfo, VersioningPolicy};
+use heddle_transform::{RaceSemantics, TargetInfo, VersioningPolicy};
 
 /// Maximum number of programs until the fault must show.
 const MOST_PROGRAMS: u64 = 20_000;
@@ -30,7 +30,11 @@ fn widen(
         VersioningPolicy::Force => woven::VersioningPolicy::Force,
         VersioningPolicy::None => woven::VersioningPolicy::None,
     };
-    let options = WidenOptions { target: options.target, versions };
+    let races = match options.races {
+        RaceSemantics::Ordered => heddle_faults::transform::RaceSemantics::Ordered,
+        RaceSemantics::Excluded => heddle_faults::transform::RaceSemantics::Excluded,
+    };
+    let options = WidenOptions { target: options.target, versions, races };
     let functions =
         lock_step_functions(module, brush).map_err(|reason| Diagnostic::error(Code::NoVectorForm, reason))?;
     let defined = module.functions.iter().map(|func| &*func.name).collect();
@@ -74,6 +78,9 @@ const RARE: &[(&str, &str, RunPasses)] = &[
     ("FillMask", "widen-filled-again.hed", |module, _| {
         with_fault(fault(WIDEN, "FillMask"), || widen_brushes(module, [4, 1]))
     }),
+    ("BlendLoop", "widen-blended-refused.hed", |module, _| blended_without(module, "BlendLoop")),
+    ("BlendMask", "widen-blended-refused.hed", |module, _| blended_without(module, "BlendMask")),
+    ("BlendLoad", "widen-blended-refused.hed", |module, _| blended_without(module, "BlendLoad")),
 ];
 
 /// Beginnings of the names of rules that arrays in tiles need.
@@ -88,12 +95,29 @@ pub(crate) fn widen_tiles(module: &mut Module) -> Result<(), String> {
     widen_brushes(module, [4, 4])
 }
 
+/// Widens a module's functions for a machine whose masked stores are slow, without a rule. Lanes do not race.
+fn blended_without(module: &mut Module, rule: &str) -> Result<(), String> {
+    let options = heddle_transform::WidenOptions {
+        target: TargetInfo::ZEN3,
+        races: RaceSemantics::Excluded,
+        ..Default::default()
+    };
+    with_fault(fault(WIDEN, rule), || widen_by(module, [4, 1], &options))
+}
+
 fn widen_brushes(module: &mut Module, brush: [u32; 2]) -> Result<(), String> {
+    let options = heddle_transform::WidenOptions { target: TargetInfo::AVX512, ..Default::default() };
+    widen_by(module, brush, &options)
+}
+
+fn widen_by(
+    module: &mut Module,
+    brush: [u32; 2],
+    options: &heddle_transform::WidenOptions,
+) -> Result<(), String> {
     let linear = Session::default().run_passes(module, &["canonicalize", "linearize"], true, |_, _| ());
     linear.map_err(|diagnostic| diagnostic.to_string())?;
-    let options =
-        heddle_transform::WidenOptions { target: TargetInfo::AVX512, versions: VersioningPolicy::Model };
-    widen(module, &brush, &options).map_err(|diagnostic| diagnostic.to_string())
+    widen(module, &brush, options).map_err(|diagnostic| diagnostic.to_string())
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! Groups are found first: interleave groups, then cell groups, then structure groups. Each other access has a plan of its own, by the
 //! pattern of its addresses. `memory` emits the plans; nothing is decided there.
 
+use super::blended_stores::InactiveElements;
 use super::candidate_elements::CandidateElements;
 use super::cell_groups::{self, CellGroup};
 use super::cell_stores::CellStore;
@@ -59,6 +60,8 @@ pub(super) enum AccessPlan {
     FillInterleaved,
     /// A fill of the interleaved objects of active lanes, element by element.
     FillInterleavedMasked,
+    /// A store of a whole vector, in which inactive lanes store what is there.
+    BlendedStore(AddressPattern, InactiveElements),
     /// A loop over the lanes.
     LaneLoop,
 }
@@ -136,6 +139,7 @@ impl AccessPlans {
 #[derive(Clone, Copy)]
 pub(super) struct AccessPlanner<'a> {
     pub(super) func: &'a Function,
+    pub(super) control: &'a ControlTables,
     pub(super) facts: &'a Divergence,
     pub(super) reps: &'a ValueReps,
     pub(super) objects: &'a PrivateObjects,
@@ -266,6 +270,12 @@ impl<'a> AccessPlanner<'a> {
                     AccessPlan::Addresses(AddressPattern::Scattered) => {
                         self.scattered_store(&access, remarks)
                     }
+                    AccessPlan::Addresses(
+                        pattern @ (AddressPattern::Contiguous | AddressPattern::Reversed),
+                    ) => match self.inactive_elements(&access) {
+                        Some(inactive) => AccessPlan::BlendedStore(pattern, inactive),
+                        None => AccessPlan::Addresses(pattern),
+                    },
                     plan => plan,
                 }
             }

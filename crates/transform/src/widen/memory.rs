@@ -44,6 +44,7 @@ impl Widener<'_> {
             &AccessPlan::FillObjects(bytes) => self.fill_objects(inst, bytes),
             AccessPlan::FillInterleaved => self.fill_interleaved(inst),
             AccessPlan::FillInterleavedMasked => self.fill_interleaved_masked(inst),
+            &AccessPlan::BlendedStore(pattern, inactive) => self.store_blended(inst, pattern, inactive),
             AccessPlan::LaneLoop => return self.lane_by_lane(inst),
         }
         Ok(())
@@ -92,7 +93,7 @@ impl Widener<'_> {
         let ty = self.old.value_type(result);
         let address = data.args[0];
         let access = data.access().copied().unwrap_or(Access::aligned(1));
-        let (wide, size) = (self.wide_type(ty), i64::from(ty.bytes()));
+        let wide = self.wide_type(ty);
         match pattern {
             AddressPattern::Uniform => {
                 data.args[0] = self.shared_address(inst, address, conditions);
@@ -105,18 +106,18 @@ impl Widener<'_> {
                 }
             }
             AddressPattern::Contiguous => {
-                let pointer = self.lane_0_address(inst, address, size, conditions);
-                data.detail =
-                    Detail::Access(self.wide_access(access, self.lane_0_align(&access, address, ty)));
+                let pointer = self.vector_address(inst, address, pattern, ty, conditions);
+                let align = self.vector_align(&access, address, pattern, ty);
+                data.detail = Detail::Access(self.wide_access(access, align));
                 let mask = self.mask(inst);
                 self.load_vector(data, pointer, mask, wide)
             }
             AddressPattern::Reversed => {
-                let pointer = self.lane_0_address(inst, address, -size, conditions);
-                let lowest = self.lowest_address(pointer, ty);
-                data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
+                let pointer = self.vector_address(inst, address, pattern, ty, conditions);
+                let align = self.vector_align(&access, address, pattern, ty);
+                data.detail = Detail::Access(self.wide_access(access, align));
                 let mask = self.mask(inst).map(|mask| self.reverse(mask));
-                let loaded = self.load_vector(data, lowest, mask, wide);
+                let loaded = self.load_vector(data, pointer, mask, wide);
                 self.reverse(loaded)
             }
             AddressPattern::Scattered => {
@@ -153,7 +154,6 @@ impl Widener<'_> {
         let mut data = self.old.inst(inst).clone();
         let [stored, address] = [data.args[0], data.args[1]];
         let ty = self.old.value_type(stored);
-        let size = i64::from(ty.bytes());
         let access = data.access().copied().unwrap_or(Access::aligned(1));
         match pattern {
             AddressPattern::Uniform => {
@@ -176,22 +176,16 @@ impl Widener<'_> {
                     Vec::new()
                 });
             }
-            AddressPattern::Contiguous => {
-                let pointer = self.lane_0_address(inst, address, size, conditions);
-                data.detail =
-                    Detail::Access(self.wide_access(access, self.lane_0_align(&access, address, ty)));
-                let value = self.vector(stored);
-                let mask = self.mask(inst);
+            AddressPattern::Contiguous | AddressPattern::Reversed => {
+                let pointer = self.vector_address(inst, address, pattern, ty, conditions);
+                let align = self.vector_align(&access, address, pattern, ty);
+                data.detail = Detail::Access(self.wide_access(access, align));
+                let (mut value, mut mask) = (self.vector(stored), self.mask(inst));
+                if pattern == AddressPattern::Reversed {
+                    value = self.reverse(value);
+                    mask = mask.map(|mask| self.reverse(mask));
+                }
                 self.store_vector(data, value, pointer, mask);
-            }
-            AddressPattern::Reversed => {
-                let pointer = self.lane_0_address(inst, address, -size, conditions);
-                let lowest = self.lowest_address(pointer, ty);
-                data.detail = Detail::Access(self.wide_access(access, access.align.min(natural_align(ty))));
-                let value = self.vector(stored);
-                let value = self.reverse(value);
-                let mask = self.mask(inst).map(|mask| self.reverse(mask));
-                self.store_vector(data, value, lowest, mask);
             }
             AddressPattern::Scattered => {
                 data.op = Op::Scatter;
@@ -278,7 +272,7 @@ impl Widener<'_> {
         self.insert(InstData { args: [address, byte, size].into_iter().collect(), detail, ..data }, None);
     }
 
-    /// Fills the interleaved objects of active lanes with a constant byte: with one call if all are active, else by one masked store for each
+    /// Fills the interleaved objects of active lanes with a constant byte: with one call if all are active, else by one store for each
     /// element.
     fn fill_interleaved_masked(&mut self, inst: Inst) {
         let Some(mask) = self.mask(inst) else { return self.fill_interleaved(inst) };
@@ -316,8 +310,13 @@ impl Widener<'_> {
                 0 => first,
                 _ => self.emit(InstData::plain(Op::PtrAdd, [first, distance]), None),
             };
+            let data = InstData { detail: detail.clone(), ..data.clone() };
+            if self.options.target.tests_store_masks(self.lanes.into(), scalar.bits()) {
+                self.blend(data, value, pointer, mask, None);
+                continue;
+            }
             let args = [value, pointer, mask].into_iter().collect();
-            self.insert(InstData { op: Op::MaskedStore, args, detail: detail.clone(), ..data.clone() }, None);
+            self.insert(InstData { op: Op::MaskedStore, args, ..data }, None);
         }
     }
 
@@ -350,6 +349,37 @@ impl Widener<'_> {
         self.emit(InstData::plain(Op::Extract, [vector, lane]), None)
     }
 
+    /// Address of the vector that a contiguous or reversed access reads or writes.
+    pub(super) fn vector_address(
+        &mut self,
+        inst: Inst,
+        address: Value,
+        pattern: AddressPattern,
+        ty: Type,
+        conditions: &[StrideCondition],
+    ) -> Value {
+        let size = i64::from(ty.bytes());
+        if pattern != AddressPattern::Reversed {
+            return self.lane_0_address(inst, address, size, conditions);
+        }
+        let pointer = self.lane_0_address(inst, address, -size, conditions);
+        self.lowest_address(pointer, ty)
+    }
+
+    /// Alignment of that vector.
+    pub(super) fn vector_align(
+        &self,
+        access: &Access,
+        address: Value,
+        pattern: AddressPattern,
+        ty: Type,
+    ) -> u32 {
+        match pattern {
+            AddressPattern::Reversed => access.align.min(natural_align(ty)),
+            _ => self.lane_0_align(access, address, ty),
+        }
+    }
+
     /// Lane 0's address; where it is in a vector, computed back from the first active lane's.
     pub(super) fn lane_0_address(
         &mut self,
@@ -379,7 +409,7 @@ impl Widener<'_> {
         self.emit(InstData::plain(Op::PtrAdd, [pointer, back]), None)
     }
 
-    fn reverse(&mut self, vector: Value) -> Value {
+    pub(super) fn reverse(&mut self, vector: Value) -> Value {
         let ty = self.new.value_type(vector);
         let back: Box<[u16]> = (0..self.lanes).rev().collect();
         self.emit(InstData::new(Op::Permute, [vector, vector], Detail::Permute(back)), Some(ty))

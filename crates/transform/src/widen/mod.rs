@@ -52,6 +52,7 @@ mod cell_stores;
 mod row_facts;
 mod address_polynomial;
 mod candidate_elements;
+mod blended_stores;
 mod lookup_tables;
 
 mod widener;
@@ -81,6 +82,7 @@ pub use signature::{wide_declaration, wide_name};
 pub(crate) use address_polynomial::AddressPolynomial;
 pub(crate) use value_reps::may_be_private;
 
+use crate::races::RaceSemantics;
 use crate::target::TargetInfo;
 use heddle_analysis::{AccessGroups, Divergence};
 use heddle_ir::diagnostic::{Code, Diagnostic};
@@ -137,6 +139,8 @@ pub struct WidenOptions {
     pub target: TargetInfo,
     /// Policy for versioned accesses.
     pub versions: VersioningPolicy,
+    /// Assumption about data races between lanes.
+    pub races: RaceSemantics,
 }
 
 /// Kind of decision that a remark reports.
