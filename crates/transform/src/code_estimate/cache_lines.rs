@@ -174,3 +174,22 @@ impl CodeEstimate<'_> {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::code_estimate::tests::in_loop;
+
+    /// A loop that loads at an offset which its counter `v1` gives.
+    fn walk(offset: &str, end: &str) -> f64 {
+        let body = format!("  v2 = {offset}\n  v3 = ptradd v0, v2\n  v4 = load i32, v3\n  store v4, v0");
+        in_loop("", &body, end)
+    }
+
+    #[test]
+    fn columns_take_a_line_in_each_iteration_and_rows_do_not() {
+        let row = walk("mul v1, 4", "v20");
+        assert!(walk("mul v1, v20", "v20") > 1.5 * row, "a column");
+        assert!(walk("mul v1, 256", "v20") > 1.5 * row, "a column of four lines a row");
+        assert!(walk("mul v1, 256", "8") < 1.1 * walk("mul v1, 4", "8"), "few rows");
+    }
+}
