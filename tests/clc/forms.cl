@@ -20,3 +20,8 @@ kernel void part(global float *out, int n) {
     int i = get_global_id(0);
     if (i < n) out[i] = get_local_id(0);
 }
+
+kernel void eliminated(global float *a, global const float *m, int n, int t) {
+    int x = get_global_id(0), y = get_global_id(1);
+    if (x < n - 1 - t && y < n - t) a[n * (x + 1 + t) + y + t] -= m[n * (x + 1 + t) + t] * a[n * t + y + t];
+}

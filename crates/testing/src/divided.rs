@@ -363,6 +363,14 @@ pub fn guarded_kernel(seed: u64) -> DividingKernel {
             false => kernel.condition(&format!("add v{}, {}", ids[along], random.pick(&[-1, 1]))),
         };
         let end = if random.chance(85) { along as u32 + 1 } else { 3 };
+        let end = match random.below(8) {
+            0 => kernel.condition(&format!("sub v{end}, v3")),
+            1 => {
+                let less = kernel.condition("xor v3, -1");
+                kernel.condition(&format!("add v{end}, v{less}"))
+            }
+            _ => end,
+        };
         let (a, b) = if random.chance(50) { (index, end) } else { (end, index) };
         let predicates = match (a == index, negated) {
             (true, false) => ["slt", "ult", "sle"],

@@ -14,12 +14,21 @@ fn main() -> ExitCode {
         names.retain(|name| name != option);
         names.len() < count
     };
-    let (resumes, is_quick) = (take("--resume"), take("--quick"));
+    let (resumes, is_quick, asks) = (take("--resume"), take("--quick"), take("--help") | take("-h"));
     let list = || {
         let width = BENCHES.iter().map(|bench| bench.name.len()).max().unwrap_or(0);
         BENCHES.iter().map(|bench| format!("{:width$}  {}\n", bench.name, bench.about)).collect::<String>()
     };
+    let usage = "usage: bench [NAME [FAMILY]] [--resume] [--quick]";
     let (name, family) = match &names[..] {
+        _ if asks => {
+            say_line!("{usage}\n\n{}", list().trim_end());
+            return ExitCode::SUCCESS;
+        }
+        names if names.iter().any(|name| name.starts_with('-')) => {
+            eprint!("{usage}\n\n{}", list());
+            return ExitCode::from(2);
+        }
         [] => {
             say_line!("{}", list().trim_end());
             return ExitCode::SUCCESS;
@@ -27,7 +36,7 @@ fn main() -> ExitCode {
         [name] => (name, None),
         [name, family] => (name, Some(family.clone())),
         _ => {
-            eprint!("usage: bench [NAME [FAMILY]] [--resume] [--quick]\n\n{}", list());
+            eprint!("{usage}\n\n{}", list());
             return ExitCode::from(2);
         }
     };

@@ -14,7 +14,7 @@
 //! is not defined, and the kernel observes nothing of the launch but the index.
 
 use super::index_digits::{IndexDigits, ScaledDigits};
-use super::index_extents::IndexExtent;
+use super::index_extents::{ExtentFactor, IndexExtent};
 use super::insts_of;
 use super::linear_indices::linearize;
 use crate::inline::split_after;
@@ -59,9 +59,8 @@ fn global_id(builder: &mut Builder<'_>, dimension: usize) -> Value {
 
 /// True if an extent is a product of numbers of 32 bits.
 fn is_narrow(func: &Function, extent: &IndexExtent) -> bool {
-    let is_narrow =
-        |&(number, _): &(u32, i64)| func.params().get(number as usize).is_some_and(|&it| !is_wide(func, it));
-    extent.factors().iter().all(is_narrow)
+    let is_narrow = |number: u32| func.params().get(number as usize).is_some_and(|&it| !is_wide(func, it));
+    extent.factors().iter().all(|it| is_narrow(it.parameter) && it.subtracted.is_none_or(is_narrow))
 }
 
 /// Computes an extent, in 64 bits or, if it is narrow, in 32.
@@ -70,8 +69,17 @@ fn extent_value(builder: &mut Builder<'_>, extent: &IndexExtent, wide: bool) -> 
     let constant = i128::from(extent.constant_factor());
     let mut product =
         (constant != 1 || extent.factors().is_empty()).then(|| builder.int(ty.scalar(), constant));
-    for &(number, added) in extent.factors() {
-        let mut factor = *builder.func.params().get(number as usize)?;
+    for &ExtentFactor { parameter, subtracted, added } in extent.factors() {
+        let mut factor = *builder.func.params().get(parameter as usize)?;
+        if let Some(subtracted) = subtracted {
+            let mut other = *builder.func.params().get(subtracted as usize)?;
+            match [factor, other].map(|it| is_wide(builder.func, it)) {
+                [true, false] => other = builder.op_to(Op::Zext, Type::I64, &[other]),
+                [false, true] => factor = builder.op_to(Op::Zext, Type::I64, &[factor]),
+                _ => {}
+            }
+            factor = builder.op(Op::Sub, &[factor, other]);
+        }
         if added != 0 {
             let added = builder.int(builder.func.value_type(factor).scalar(), added.into());
             factor = builder.op(Op::Add, &[factor, added]);

@@ -8,12 +8,20 @@ use std::fmt;
 /// Maximum number of parameters of a product, which may be one of itself.
 const MOST_FACTORS: usize = 8;
 
-/// Product of a positive constant and of parameters, to each of which a constant may be added.
+/// Sum of a parameter and a constant, from which another parameter may be subtracted. Parameters are numbered.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct ExtentFactor {
+    pub(super) parameter: u32,
+    pub(super) subtracted: Option<u32>,
+    pub(super) added: i64,
+}
+
+/// Product of a positive constant and of sums of parameters.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct IndexExtent {
     constant: u64,
-    /// Numbers of parameters, and what is added to them, in order.
-    factors: Vec<(u32, i64)>,
+    /// In order.
+    factors: Vec<ExtentFactor>,
 }
 
 impl IndexExtent {
@@ -24,7 +32,11 @@ impl IndexExtent {
 
     /// A parameter.
     pub fn parameter(parameter: u32) -> IndexExtent {
-        IndexExtent { constant: 1, factors: vec![(parameter, 0)] }
+        IndexExtent::sum(ExtentFactor { parameter, subtracted: None, added: 0 })
+    }
+
+    fn sum(factor: ExtentFactor) -> IndexExtent {
+        IndexExtent { constant: 1, factors: vec![factor] }
     }
 
     /// Its value, if it is a constant.
@@ -32,8 +44,8 @@ impl IndexExtent {
         self.factors.is_empty().then_some(self.constant)
     }
 
-    /// Its parameters, each with the constant that is added to it.
-    pub(super) fn factors(&self) -> &[(u32, i64)] {
+    /// Its sums of parameters.
+    pub(super) fn factors(&self) -> &[ExtentFactor] {
         &self.factors
     }
 
@@ -63,10 +75,12 @@ impl IndexExtent {
     /// Its value in a launch with these values of the parameters, which are not negative; none if a factor is not positive, or the product
     /// too large for an index.
     pub fn value(&self, parameter: impl Fn(u32) -> Option<u64>) -> Option<u64> {
-        self.factors.iter().try_fold(self.constant, |product, &(number, added)| {
-            // Numbers below 2³¹ are the same with and without a sign.
-            let parameter = i64::try_from(parameter(number)?).ok().filter(|&it| it < 1 << 31)?;
-            let factor = u64::try_from(parameter.checked_add(added)?).ok().filter(|&it| it > 0)?;
+        // Numbers below 2³¹ are the same with and without a sign.
+        let small = |number: u32| i64::try_from(parameter(number)?).ok().filter(|&it| it < 1 << 31);
+        self.factors.iter().try_fold(self.constant, |product, factor| {
+            let subtracted = factor.subtracted.map_or(Some(0), small)?;
+            let sum = (small(factor.parameter)? - subtracted).checked_add(factor.added)?;
+            let factor = u64::try_from(sum).ok().filter(|&it| it > 0)?;
             product.checked_mul(factor).filter(|&it| it < 1 << 31)
         })
     }
@@ -80,16 +94,24 @@ impl fmt::Display for IndexExtent {
             write!(f, "{}", self.constant)?;
             separator = " * ";
         }
-        for &(number, added) in &self.factors {
-            write!(f, "{separator}")?;
-            match added {
-                0 => write!(f, "argument {number}")?,
-                1.. => write!(f, "(argument {number} + {added})")?,
-                _ => write!(f, "(argument {number} - {})", added.unsigned_abs())?,
-            }
+        for factor in &self.factors {
+            write!(f, "{separator}{factor}")?;
             separator = " * ";
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for ExtentFactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ExtentFactor { parameter, subtracted, added } = *self;
+        let subtracted = subtracted.map(|it| format!(" - argument {it}")).unwrap_or_default();
+        match added {
+            0 if subtracted.is_empty() => write!(f, "argument {parameter}"),
+            0 => write!(f, "(argument {parameter}{subtracted})"),
+            1.. => write!(f, "(argument {parameter}{subtracted} + {added})"),
+            _ => write!(f, "(argument {parameter}{subtracted} - {})", added.unsigned_abs()),
+        }
     }
 }
 
@@ -135,38 +157,69 @@ pub(super) fn extent(func: &Function, value: Value) -> Option<IndexExtent> {
         }
         (Op::Mul, &[one, other]) => extent(func, one)?.times(&extent(func, other)?),
         (Op::Shl, &[number, by]) => extent(func, number)?.times(&power_of_two(func, by)?),
-        (Op::Add, &[number, added]) => {
-            let added = i64::try_from(func.signed_constant(added)?).ok()?;
-            match extent(func, number)? {
-                IndexExtent { constant: 1, factors } if let [(parameter, 0)] = factors[..] => {
-                    Some(IndexExtent { constant: 1, factors: vec![(parameter, added)] })
-                }
-                _ => None,
-            }
-        }
+        (Op::Add | Op::Sub | Op::Xor, _) => sum_of_parameters(func, value).map(IndexExtent::sum),
         _ => None,
     }
 }
 
-/// Returns the extent that is one more than a value, if the value is not negative: a constant, or a parameter to which a constant is added.
+/// Returns the extent that is one more than a value, if the value is not negative: a constant, or a sum of parameters.
 pub(super) fn successor(func: &Function, mut value: Value) -> Option<IndexExtent> {
-    let mut added = 1;
-    while is_index(func.value_type(value)) {
+    while let Some(data) = func.def_inst(value).map(|inst| func.inst(inst))
+        && let (Op::Trunc | Op::Sext | Op::Zext | Op::Freeze, &[number]) = (data.op, &data.args[..])
+    {
+        value = number;
+    }
+    if !is_index(func.value_type(value)) {
+        return None;
+    }
+    if let Some(constant) = func.signed_constant(value) {
+        let next = u64::try_from(constant.checked_add(1)?).ok()?;
+        return (1..1 << 31).contains(&next).then(|| IndexExtent::constant(next));
+    }
+    let sum = sum_of_parameters(func, value)?;
+    Some(IndexExtent::sum(ExtentFactor { added: sum.added.checked_add(1)?, ..sum }))
+}
+
+/// Matches a sum of at most two parameters, of which one is subtracted, and of constants. All is of one width, so that the sum is exact
+/// where it is an index, whatever wraps around before.
+fn sum_of_parameters(func: &Function, value: Value) -> Option<ExtentFactor> {
+    let (mut plus, mut minus, mut sum) = (None, None, 0i64);
+    let mut open = vec![(value, 1i64)];
+    for _ in 0..MOST_FACTORS {
+        let Some((value, sign)) = open.pop() else { break };
         if let Some(constant) = func.signed_constant(value) {
-            let next = u64::try_from(constant.checked_add(1)?).ok()?;
-            return (1..1 << 31).contains(&next).then(|| IndexExtent::constant(next));
+            sum = sum.checked_add(sign * i64::try_from(constant).ok()?)?;
+            continue;
         }
+        if let Some(parameter) = parameter_of(func, value) {
+            let one = if sign > 0 { &mut plus } else { &mut minus };
+            one.replace(parameter).is_none().then_some(())?;
+            continue;
+        }
+        let data = func.inst(func.def_inst(value)?);
+        match (data.op, &data.args[..]) {
+            (Op::Add, &[one, other]) => open.extend([(one, sign), (other, sign)]),
+            (Op::Sub, &[one, other]) => open.extend([(one, sign), (other, -sign)]),
+            // `!x` is `-x - 1`.
+            (Op::Xor, &[number, ones]) if func.signed_constant(ones) == Some(-1) => {
+                sum = sum.checked_sub(sign)?;
+                open.push((number, -sign));
+            }
+            _ => return None,
+        }
+    }
+    open.is_empty().then_some(ExtentFactor { parameter: plus?, subtracted: minus, added: sum })
+}
+
+/// Number of the parameter that a value is, in a type of indices.
+fn parameter_of(func: &Function, mut value: Value) -> Option<u32> {
+    while is_index(func.value_type(value)) {
         let Some(inst) = func.def_inst(value) else {
-            let number = func.params().iter().position(|&it| it == value)?;
-            return Some(IndexExtent { constant: 1, factors: vec![(number as u32, added)] });
+            return func.params().iter().position(|&it| it == value).map(|number| number as u32);
         };
         let data = func.inst(inst);
         value = match (data.op, &data.args[..]) {
             (Op::Trunc | Op::Sext | Op::Zext | Op::Freeze, &[number]) => number,
-            (Op::Add, &[number, constant]) if added == 1 => {
-                added = i64::try_from(func.signed_constant(constant)?).ok()?.checked_add(1)?;
-                number
-            }
             _ => return None,
         };
     }
