@@ -25,3 +25,20 @@ kernel void eliminated(global float *a, global const float *m, int n, int t) {
     int x = get_global_id(0), y = get_global_id(1);
     if (x < n - 1 - t && y < n - t) a[n * (x + 1 + t) + y + t] -= m[n * (x + 1 + t) + t] * a[n * t + y + t];
 }
+
+kernel void steps(global const int *wall, global const int *first, global int *last, int n, int rounds, local int *from, local int *to) {
+    int size = get_local_size(0), tx = get_local_id(0), left = (size - 2 * rounds) * (int)get_group_id(0) - rounds, x = left + tx;
+    int least = left < 0 ? -left : 0, most = left + size > n ? n - left - 1 : size - 1;
+    int w = tx - 1 < least ? least : tx - 1, e = tx + 1 > most ? most : tx + 1;
+    bool is_inside = tx >= least && tx <= most, is_new = false;
+    if (x >= 0 && x < n) from[tx] = first[x];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = 0; i < rounds; i++) {
+        is_new = tx > i && tx < size - i - 1 && is_inside;
+        if (is_new) to[tx] = min(min(from[w], from[tx]), from[e]) + wall[n * i + x];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (is_new) from[tx] = to[tx];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (is_new) last[x] = to[tx];
+}

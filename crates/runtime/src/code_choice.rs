@@ -7,7 +7,8 @@
 //!
 //! Decision: how long a kernel will run is not known, so some hundred launches like the first one are assumed, in which faster code must gain
 //! what its compilation takes longer. Where a kernel runs for longer, run-time selection comes to the fastest code. Code of 64 lanes takes
-//! LLVM twice the time that code of 16 lanes takes, and a kernel of some hundred lines 0.1 s. Computed from the measured times of all codes of 72
+//! LLVM twice the time that code of 16 lanes takes, and a kernel of some hundred lines 0.1 s. Where code was compiled before the launch, other
+//! code must gain its compilation in this launch alone: if there are more, run-time selection compiles it beside them. Computed from the measured times of all codes of 72
 //! kernels, with `COMPILATION` for each instruction, choices for 300 launches take 0.93 of those for half a second in the first launch and in the first ten, 0.95 in
 //! the first hundred, 0.99 in the first thousand, and 1.02 in ten thousand without trials.
 
@@ -32,7 +33,7 @@ const CLEARLY_LESS_MIXED: f64 = 0.7;
 const COMPILATION: f64 = 4.5e-5;
 /// Seconds of a tenth of a cycle, which estimates count, at 4 GHz.
 const ESTIMATED_TENTH: f64 = 2.5e-11;
-/// Launches that a kernel is assumed to have.
+/// Launches that a kernel is assumed to have, if none of its codes can run at once.
 const ASSUMED_LAUNCHES: f64 = 300.0;
 /// Seconds that a kernel is assumed to run for at least, and if no launch is known: estimates are short where loops have many iterations.
 const LEAST_TIME: f64 = 0.1;
@@ -90,7 +91,9 @@ impl CodeEstimates {
             _ => CLEARLY_LESS,
         };
         let of_launch = |items: u64| items as f64 * of_first.time * ESTIMATED_TENTH;
-        let run_time = items.map_or(0.0, |items| ASSUMED_LAUNCHES * of_launch(items)).max(LEAST_TIME);
+        let can_run = self.variants.iter().any(|(it, estimate)| estimate.is_some() && is_compiled(it));
+        let launches = if can_run { 1.0 } else { ASSUMED_LAUNCHES };
+        let run_time = items.map_or(0.0, |items| launches * of_launch(items)).max(LEAST_TIME);
         let compilation = |variant: &CodeVariant, estimate: &EstimatedCost| match is_compiled(variant) {
             true => 0.0,
             false => COMPILATION * estimate.instructions / run_time,
@@ -359,6 +362,12 @@ mod tests {
         assert_eq!(best_for(&codes, Some(1 << 10), Some(32)), Some(32), "it is compiled");
         assert_eq!(best_for(&codes, Some(1 << 22), None), Some(32));
         assert_eq!(best_for(&codes, Some(1 << 22), Some(16)), Some(16), "others are not");
+        assert_eq!(
+            best_for(&codes, Some(1 << 30), Some(16)),
+            Some(16),
+            "0.27 s are too short for 0.07 s of compilation"
+        );
+        assert_eq!(best_for(&codes, Some(1 << 34), Some(16)), Some(64), "4.3 s are not");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! empty if no lane goes there; a profile gives the probability. Without one, branch weights give the share of lanes;
 //! without weights it is none for an arm that ends the program, or follows from the form of the condition
 //! (`likelihood`), or is one half. Lanes of a brush correlate: it counts as [`INDEPENDENT_LANES`] lanes that decide
-//! independently.
+//! independently. On conditions of indices alone almost all brushes agree, and one after the other goes the same way.
 
 use super::GuardOptions;
 use super::likelihood::{expected_share, is_of_indices};
@@ -16,6 +16,8 @@ use heddle_ir::{Block, Function, Op, Value};
 
 /// Number of statistically independent lanes in a brush.
 const INDEPENDENT_LANES: i32 = 4;
+/// Share of brushes of which no lane takes the larger arm of a condition of indices.
+const EMPTY_BY_INDICES: f64 = 0.125;
 /// Assumed trip count of loops.
 const ASSUMED_TRIPS: f64 = 8.0;
 /// Maximum loop depth that counts.
@@ -52,13 +54,15 @@ impl<'a> GuardCostModel<'a> {
     /// True if guarding this target of a branch pays.
     pub(super) fn pays(&self, arm: Block, from: Block, slot: usize) -> bool {
         // Lanes mostly agree on conditions of indices, and then rather on the larger arm: the vote rarely skips it.
-        let registers = match self.condition(from) {
-            Some(condition) if is_of_indices(self.func, condition) => 1.0,
-            _ => f64::from(self.options.registers.max(1)),
-        };
+        let is_of_indices = self.condition(from).is_some_and(|it| is_of_indices(self.func, it));
+        let registers = if is_of_indices { 1.0 } else { f64::from(self.options.registers.max(1)) };
         let cost = registers * self.region_cost(arm);
         let vote = VOTE_COST + registers - 1.0;
         let empty = self.empty_probability(from, slot);
+        let is_profiled = self.options.untaken.contains_key(&from);
+        if is_of_indices && !is_profiled && EMPTY_BY_INDICES * cost > vote {
+            return true;
+        }
         empty * cost > vote + MISPREDICTION_COST * empty.min(1.0 - empty)
     }
 

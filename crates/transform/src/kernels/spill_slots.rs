@@ -437,6 +437,11 @@ fn is_cheap(op: Op) -> bool {
             | Op::Zext
             | Op::Sext
             | Op::Icmp
+            | Op::Select
+            | Op::Smin
+            | Op::Smax
+            | Op::Umin
+            | Op::Umax
             | Op::PtrAdd
             | Op::SpaceCast
             | Op::Ptrtoint
