@@ -34,6 +34,24 @@ pub(super) fn is_of_indices(func: &Function, condition: Value) -> bool {
     lane_source(func, condition, &mut FxHashMap::default()) != LaneSource::Data
 }
 
+/// True if a pure value may differ between brushes: not all that it depends on is lanes and constants.
+pub(super) fn differs_between_brushes(func: &Function, value: Value) -> bool {
+    let mut open = vec![value];
+    for _ in 0..BUDGET {
+        let Some(value) = open.pop() else { return false };
+        match func.value_def(value) {
+            ValueDef::Const | ValueDef::None => {}
+            ValueDef::Param(_) => return true,
+            ValueDef::Result(inst, _) => match func.inst(inst) {
+                data if matches!(data.op, Op::Lane | Op::Width) => {}
+                data if data.op.info().effect != Effect::Pure || data.args.is_empty() => return true,
+                data => open.extend(data.args.iter().copied()),
+            },
+        }
+    }
+    true
+}
+
 fn lane_source(func: &Function, value: Value, known: &mut FxHashMap<Value, LaneSource>) -> LaneSource {
     let inst = match func.value_def(value) {
         ValueDef::Const | ValueDef::None => return LaneSource::None,
@@ -175,6 +193,12 @@ block0:
             .map(|value| value.to_string())
             .collect();
         assert_eq!(of_indices, ["v6", "v7", "v8"]);
+        let differs = |name: &str| {
+            let mut insts = func.block_insts(func.entry());
+            let value = insts.find_map(|inst| func.result(inst).filter(|it| it.to_string() == name));
+            differs_between_brushes(func, value.expect("the text has it"))
+        };
+        assert_eq!(["v3", "v9", "v7", "v6"].map(differs), [false, false, true, true]);
     }
 
     #[test]

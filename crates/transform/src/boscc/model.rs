@@ -7,7 +7,7 @@
 //! independently. On conditions of indices alone almost all brushes agree, and one after the other goes the same way.
 
 use super::GuardOptions;
-use super::likelihood::{expected_share, is_of_indices};
+use super::likelihood::{differs_between_brushes, expected_share, is_of_indices};
 use heddle_analysis::ControlTables;
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::{Detail, InstData};
@@ -54,13 +54,19 @@ impl<'a> GuardCostModel<'a> {
     /// True if guarding this target of a branch pays.
     pub(super) fn pays(&self, arm: Block, from: Block, slot: usize) -> bool {
         // Lanes mostly agree on conditions of indices, and then rather on the larger arm: the vote rarely skips it.
-        let is_of_indices = self.condition(from).is_some_and(|it| is_of_indices(self.func, it));
+        let condition = self.condition(from);
+        let is_of_indices = condition.is_some_and(|it| is_of_indices(self.func, it));
         let registers = if is_of_indices { 1.0 } else { f64::from(self.options.registers.max(1)) };
         let cost = registers * self.region_cost(arm);
         let vote = VOTE_COST + registers - 1.0;
         let empty = self.empty_probability(from, slot);
-        let is_profiled = self.options.untaken.contains_key(&from);
-        if is_of_indices && !is_profiled && EMPTY_BY_INDICES * cost > vote {
+        let may_be_empty = || {
+            is_of_indices
+                && !self.options.untaken.contains_key(&from)
+                && self.weights(from).is_none()
+                && condition.is_some_and(|it| differs_between_brushes(self.func, it))
+        };
+        if EMPTY_BY_INDICES * cost > vote && may_be_empty() {
             return true;
         }
         empty * cost > vote + MISPREDICTION_COST * empty.min(1.0 - empty)
@@ -86,10 +92,16 @@ impl<'a> GuardCostModel<'a> {
         branch.args.first().copied()
     }
 
+    fn weights(&self, from: Block) -> Option<&[u32; 2]> {
+        match &self.func.inst(self.func.terminator(from)?).detail {
+            Detail::Branch(_, weights) => weights.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Share of lanes that take this target of a branch.
     fn lane_share(&self, from: Block, slot: usize) -> f64 {
-        let branch = self.func.terminator(from).map(|inst| self.func.inst(inst));
-        if let Some(Detail::Branch(_, Some(weights))) = branch.map(|data| &data.detail) {
+        if let Some(weights) = self.weights(from) {
             let sum: f64 = weights.iter().map(|&weight| f64::from(weight)).sum();
             if sum > 0.0 {
                 return f64::from(weights[slot]) / sum;

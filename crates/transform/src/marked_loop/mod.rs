@@ -382,7 +382,11 @@ impl<'f> LoopSpreader<'f> {
             entry_values.insert(copy.value_or_self(header_phi.value), value);
         }
         let has_one = builder.icmp(IntPredicate::Ult, self.lane, self.remainder);
-        builder.branch(has_one, copied_header, join);
+        let branch = builder.branch(has_one, copied_header, join);
+        // Never no lane: the remainder is not zero. Without weights a guard would seem to pay.
+        if let Detail::Branch(_, weights) = &mut builder.func.inst_mut(branch).detail {
+            *weights = Some([1, 1].into());
+        }
         let end_of_copy = builder.func.terminator(copied_latch).expect("a latch ends in a branch");
         builder.func.remove_inst(end_of_copy);
         builder.set_insert_point(InsertPoint::End(copied_latch));
