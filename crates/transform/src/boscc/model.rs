@@ -60,6 +60,7 @@ impl<'a> GuardCostModel<'a> {
         let cost = registers * self.region_cost(arm);
         let vote = VOTE_COST + registers - 1.0;
         let empty = self.empty_probability(from, slot);
+        // Such a vote costs no mispredictions: one brush after the other goes the same way.
         let may_be_empty = || {
             is_of_indices
                 && !self.options.untaken.contains_key(&from)

@@ -188,7 +188,7 @@ fn sum_of_parameters(func: &Function, value: Value) -> Option<ExtentFactor> {
     for _ in 0..MOST_FACTORS {
         let Some((value, sign)) = open.pop() else { break };
         if let Some(constant) = func.signed_constant(value) {
-            sum = sum.checked_add(sign * i64::try_from(constant).ok()?)?;
+            sum = sum.checked_add(sign.checked_mul(i64::try_from(constant).ok()?)?)?;
             continue;
         }
         if let Some(parameter) = parameter_of(func, value) {
