@@ -8,6 +8,8 @@ use heddle_ir::{Op, Scalar};
 
 /// Elements of a lane's own region that a row needs.
 const ROW: u32 = 32;
+/// Maximum number of iterations.
+const MOST_TRIPS: u32 = 20;
 /// Maximum distance of a row's first element from its base.
 const MOST_AHEAD: usize = 6;
 
@@ -84,7 +86,7 @@ impl FunctionGenerator<'_> {
     /// Number of iterations, the same for all lanes, at most 20.
     fn row_trips(&mut self, scalar: Scalar) -> Temp {
         if self.random.chance(40) {
-            let trips = self.random.between(0, 20);
+            let trips = self.random.between(0, MOST_TRIPS);
             return self.int(scalar, trips.into());
         }
         let any = self.pick_known(scalar, ValueConstraint::UNIFORM);
@@ -109,7 +111,7 @@ impl FunctionGenerator<'_> {
             place.base = None;
         }
         let ahead = self.random.below(MOST_AHEAD + 1) as i128;
-        let step = self.random.pick(&[1, 1, 1, 1, 1, 0]);
+        let step = self.random.pick(&[1, 1, 1, 1, 1, -1, -1, 0]);
         if place.reach == Reach::Own {
             return Some(Row { place, first: None, ahead, step });
         }
@@ -129,17 +131,22 @@ impl FunctionGenerator<'_> {
     fn row_access(&mut self, row: Row, counter: VariableSlot) {
         let Row { place, first, ahead, step } = row;
         let mut index = self.read(counter);
-        if step == 0 {
-            index = self.int(index.scalar, 0);
+        match step {
+            0 => index = self.int(index.scalar, 0),
+            -1 => {
+                let end = self.int(index.scalar, MOST_TRIPS.into());
+                index = self.exact(Op::Sub, end, index);
+            }
+            _ => {}
         }
         let is_early = self.random.chance(50);
         if is_early && ahead > 0 {
             let ahead = self.int(index.scalar, ahead);
-            index = self.exact_sum(index, ahead);
+            index = self.exact(Op::Add, index, ahead);
         }
         if let Some(first) = first {
             let first = self.read(first);
-            index = self.exact_sum(first, index);
+            index = self.exact(Op::Add, first, index);
         }
         if index.scalar != Scalar::I64 {
             let op = self.random.pick(&[Op::Sext, Op::Zext]);
@@ -165,10 +172,10 @@ impl FunctionGenerator<'_> {
         }
     }
 
-    /// Sum of small numbers, which does not wrap.
-    fn exact_sum(&mut self, a: Temp, b: Temp) -> Temp {
+    /// Sum or difference of small numbers, which does not wrap.
+    fn exact(&mut self, op: Op, a: Temp, b: Temp) -> Temp {
         let flags = self.random.pick(&[Flags::WRAP, Flags::WRAP, Flags::NONE]);
-        let data = InstData { flags, ..InstData::plain(Op::Add, [a.value, b.value]) };
+        let data = InstData { flags, ..InstData::plain(op, [a.value, b.value]) };
         self.define(data, None, a.clean && b.clean, false)
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct LoopAccess {
     pub(super) bytes: u32,
     /// Bytes by which the address grows in an iteration, if they are constant.
     pub(super) step: Option<i64>,
-    /// True if it is one that a strip may hold: it executes in each iteration and grows by its size.
+    /// True if it is one that a strip may hold: it executes in each iteration, and its address grows or shrinks by its size.
     may_be_row: bool,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn find_accesses(func: &Function, control: &ControlTables, row_loop: 
                 address,
                 bytes,
                 step,
-                may_be_row: is_in_each && is_element && is_shared && step == Some(bytes.into()),
+                may_be_row: is_in_each && is_element && is_shared && step.map(i64::abs) == Some(bytes.into()),
             });
         }
     }

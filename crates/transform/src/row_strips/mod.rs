@@ -12,8 +12,8 @@
 //!                                     for (; k < n; k++) …                    the rest, as before
 //! ```
 //!
-//! A *row access* executes in each iteration, at an address that grows by its size, and lanes are apart there: without a strip
-//! it is a gather or a scatter in each iteration. Rows are read at the start of a strip and written at its end. The strip is a
+//! A *row access* executes in each iteration, at an address that grows or shrinks by its size, and lanes are apart there: without a
+//! strip it is a gather or a scatter in each iteration. Rows are read at the start of a strip and written at its end. The strip is a
 //! private array, which lanes interleave; LLVM unrolls short inner loops, which puts it into registers.
 //!
 //! *Moved accesses* (`accesses`). Within a strip nothing may write what is read earlier, or access what is written later. Objects,

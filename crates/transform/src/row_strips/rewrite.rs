@@ -169,7 +169,7 @@ impl<'f> StripWriter<'f> {
                     (0..plan.length).map(|at| self.load_element(row, base, at, end)).collect();
                 for (at, value) in (0..).zip(loads) {
                     let mut builder = Builder::new(self.func, InsertPoint::Before(end));
-                    let address = offset(&mut builder, strip, at * row.bytes);
+                    let address = offset(&mut builder, strip, i64::from(at * row.bytes));
                     builder.store(value, address, row.bytes);
                 }
             }
@@ -183,11 +183,11 @@ impl<'f> StripWriter<'f> {
             let mut builder = Builder::new(self.func, InsertPoint::Before(end));
             let mut values = Vec::new();
             for at in 0..plan.length {
-                let address = offset(&mut builder, strip, at * row.bytes);
+                let address = offset(&mut builder, strip, i64::from(at * row.bytes));
                 values.push(builder.load(ty, address, row.bytes));
             }
             for (at, value) in (0..).zip(values) {
-                let address = offset(&mut builder, base, at * row.bytes);
+                let address = offset(&mut builder, base, i64::from(at) * step_of(row));
                 let mut data = element_access(builder.func, row);
                 (data.args[0], data.args[1]) = (value, address);
                 builder.inst(data, None);
@@ -198,7 +198,7 @@ impl<'f> StripWriter<'f> {
     /// Loads an element of a row.
     fn load_element(&mut self, row: &LoopAccess, base: Value, at: u32, before: Inst) -> Value {
         let mut builder = Builder::new(self.func, InsertPoint::Before(before));
-        let address = offset(&mut builder, base, at * row.bytes);
+        let address = offset(&mut builder, base, i64::from(at) * step_of(row));
         let ty = builder.func.value_type(builder.func.result(row.inst).expect("a load gives a value"));
         let mut data = element_access(builder.func, row);
         data.args[0] = address;
@@ -262,7 +262,12 @@ fn element_access(func: &Function, row: &LoopAccess) -> InstData {
     data
 }
 
-fn offset(builder: &mut Builder<'_>, base: Value, bytes: u32) -> Value {
+/// Bytes from the element of an iteration to that of the next one.
+fn step_of(row: &LoopAccess) -> i64 {
+    row.step.unwrap_or(row.bytes.into())
+}
+
+fn offset(builder: &mut Builder<'_>, base: Value, bytes: i64) -> Value {
     if bytes == 0 {
         return base;
     }
