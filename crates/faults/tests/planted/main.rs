@@ -1,5 +1,6 @@
 //! Rules of passes and analyses left out, one at a time: the harness notices each one.
 
+mod accessed;
 mod arrays;
 mod divergence;
 mod bounded_indices;

@@ -35,6 +35,7 @@
 //! * `versions` adds a fast version of a region for brushes with favourable indices.
 //! * `group` emits the sequential function that launches the regions.
 
+mod accessed_addresses;
 mod serial_regions;
 mod argument_bytes;
 mod bounds;
@@ -348,6 +349,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             Vec::new()
         };
         private_objects::interleave(&mut kernel, &mut objects, options.lanes());
+        accessed_addresses::drop_promises_of_addresses(&mut kernel, &states);
         let spill_plan =
             spill_slots::assign_spill_slots(&kernel, &launch_params, &states, &objects, &options.brush)?;
         let mut remarks = private_objects::describe_objects(&kernel, &objects, options.lanes());

@@ -11,6 +11,7 @@
 //!
 //! A value has one slot for all barriers, so a state that does not change it need not store it.
 
+use super::accessed_addresses::find_accessed;
 use super::continuations::ContinuationGraph;
 use super::exit_plan::{ExitPlan, StateExits, plan_exits};
 use super::launch_params::{GroupDescriptorField, LaunchParams};
@@ -176,18 +177,22 @@ pub(super) fn assign_spill_slots(
         plan.live_in.push(at_start);
     }
     live_values.sort_unstable();
-    // Lane 0 represents the others only if it is not poison. Sums that compute an index in the launch never are.
+    // Lane 0 represents the others only if it is not poison. Sums that compute an index in the launch and accessed addresses never are.
     let may_step = |&value: &Value| {
         known[value].is_some_and(|fact| fact.poison == Poison::Any && fact.shape.strides().is_some())
     };
-    if live_values.iter().any(may_step)
-        && let Some(defined) = without_index_wrap_flags(kernel, launch_params)
-    {
+    if live_values.iter().any(may_step) {
+        let accessed = find_accessed(kernel, states);
+        let defined = without_kept_promises(kernel, launch_params, &accessed);
         let facts = divergence(&defined, &control, &initial);
         for (number, state) in states.all.iter().enumerate() {
             for &value in &plan.live_in[number] {
-                let poison = facts.fact_at(&defined, &control, value, state.start).poison;
-                poison_at_start[value] = poison_at_start[value].join(poison);
+                let is_accessed =
+                    matches!(kernel.value_def(value), ValueDef::Result(inst, _) if accessed.contains(inst));
+                if !is_accessed {
+                    let poison = facts.fact_at(&defined, &control, value, state.start).poison;
+                    poison_at_start[value] = poison_at_start[value].join(poison);
+                }
             }
         }
         for &value in &live_values {
@@ -222,27 +227,30 @@ pub(super) fn assign_spill_slots(
     Ok(plan)
 }
 
-/// Returns a copy of the kernel without no-wrap flags on sums of a group's first index and an index in the group. The runtime
-/// guarantees that they do not wrap, so none is poison. None if there are no such sums.
-fn without_index_wrap_flags(kernel: &Function, launch_params: &LaunchParams) -> Option<Function> {
+/// Returns a copy of the kernel without promises that each work-item keeps that comes to a barrier: those of sums of a group's first
+/// index and an index in the group, which the runtime guarantees, and of what addresses of accesses are computed from.
+fn without_kept_promises(
+    kernel: &Function,
+    launch_params: &LaunchParams,
+    accessed: &EntitySet<Inst>,
+) -> Function {
     let is_first = |value: Value| {
         launch_params
             .fields
             .iter()
             .any(|&(field, known)| known == value && matches!(field, GroupDescriptorField::FirstId(_)))
     };
-    let is_place = |&inst: &Inst| {
+    let mut defined = kernel.clone();
+    for inst in kernel.blocks().flat_map(|block| kernel.block_insts(block)) {
         let data = kernel.inst(inst);
         let is_sum = |a: Value, b: Value| is_first(a) && launch_params.items.contains(&b);
-        data.op == Op::Add && matches!(data.args[..], [a, b] if is_sum(a, b) || is_sum(b, a))
-    };
-    let insts = kernel.blocks().flat_map(|block| kernel.block_insts(block));
-    let places: Vec<Inst> = insts.filter(is_place).collect();
-    (!places.is_empty()).then(|| {
-        let mut defined = kernel.clone();
-        places.into_iter().for_each(|inst| defined.inst_mut(inst).flags = Flags::NONE);
-        defined
-    })
+        let is_index = data.op == Op::Add && matches!(data.args[..], [a, b] if is_sum(a, b) || is_sum(b, a));
+        if is_index || accessed.contains(inst) {
+            let data = defined.inst_mut(inst);
+            data.flags = data.flags.without(Flags::POISON);
+        }
+    }
+    defined
 }
 
 /// Returns the values derived from addresses of private objects with per-lane copies. Analyses take all copies for one object.
