@@ -5,7 +5,7 @@
 //! * Instructions occupy the machine as `TargetInfo` says. Blocks count as often as they are expected to run.
 //! * An innermost loop takes the longer of its instructions and its loop-carried latency. Short loops and straight code overlap
 //!   with the next brush as far as the machine looks ahead. Loads that the next iteration's addresses depend on miss the
-//!   first-level cache, and so do loops along columns.
+//!   first-level cache, and so do loops along columns and many arrays of one size.
 //! * Branches that depend on data, and the ends of loops whose iterations are not known, are mispredicted at times.
 //! * Vector values beyond the registers are spilled and reloaded.
 //! * Loops of code with one lane are vectorized by LLVM where iterations take contiguous elements.
@@ -193,6 +193,7 @@ impl<'a> CodeEstimate<'a> {
         let latency = simulate(self.func, &straight_times, &mut ready)
             .max(ready.values.values().copied().max().unwrap_or(0));
         total += straight.with_latency(f64::from(latency));
+        total += self.evicted_lines(|block| counts.get(&block).copied().unwrap_or(0.0));
         for cycle in self.cycles.cycles().filter(|&it| self.cycles.children(it).is_empty()) {
             total += self.loop_time(cycle, &counts);
         }
@@ -438,6 +439,11 @@ block2:
             ),
             "v20",
         )
+    }
+
+    /// Estimate for a block.
+    pub(super) fn straight(lanes: u32, body: &str) -> f64 {
+        kernel(lanes, &format!("block0:\n{body}\n  ret"))
     }
 
     /// Estimate for a loop that counts up from 0, with these φs and instructions.

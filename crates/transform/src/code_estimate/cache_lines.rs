@@ -1,8 +1,8 @@
-//! Time that accesses in loops lose to the first-level cache.
+//! Time that accesses lose to the first-level cache.
 
 use super::CodeEstimate;
 use crate::induction::find_induction;
-use heddle_analysis::{Cycle, underlying_object};
+use heddle_analysis::{AddressSum, Cycle, underlying_object};
 use heddle_ir::{Block, Constant, Inst, Op, Scalar, Space, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,15 +12,17 @@ const LINE: i64 = 64;
 const USUAL: f64 = 0.5;
 /// Time for a line from the second-level cache, in tenths of a cycle.
 const LINE_TIME: f64 = 60.0;
-/// Number of iterations whose lines stay in one set of the first-level cache.
-const FEW_ITERATIONS: f64 = 8.0;
+/// Lines that one set of the first-level cache holds.
+const WAYS: usize = 8;
+/// Sets of the first-level cache.
+const SETS: i64 = 64;
 
 impl CodeEstimate<'_> {
     /// Time of an iteration that accesses lose which are far apart in each lane, as of rows: the lines of all lanes are in the same few sets
     /// of the first-level cache, and evict one another before the next iteration uses them.
     pub(super) fn conflicts(&self, blocks: &[Block], count: impl Fn(Block) -> f64) -> f64 {
-        /// Lines that stay in the cache.
-        const WAYS: f64 = 16.0;
+        /// Lines that stay in the few sets.
+        const FEW_SETS: f64 = 16.0;
         let is_far = |address: Value| {
             let space = self.func.value_type(address).scalar();
             space == Scalar::Ptr(Space::Global) && self.has_far_lanes(address, blocks)
@@ -36,7 +38,7 @@ impl CodeEstimate<'_> {
         let address = |&(_, inst): &(Block, Inst)| self.func.inst(inst).address();
         let roots: FxHashSet<Value> =
             apart.iter().filter_map(address).map(|at| underlying_object(self.func, at)).collect();
-        let excess = (self.brush.lanes * roots.len() as f64 / WAYS).log2().max(0.0);
+        let excess = (self.brush.lanes * roots.len() as f64 / FEW_SETS).log2().max(0.0);
         apart.iter().map(|&(block, inst)| f64::from(self.time_of(inst).busy) * excess * count(block)).sum()
     }
 
@@ -92,21 +94,14 @@ impl CodeEstimate<'_> {
     /// Time of an iteration for lines that no earlier iteration has used, as in a column: the next brushes, which use the rest of them, come when
     /// later lines have evicted them. Accesses to one object share lines.
     pub(super) fn new_lines(&self, cycle: Cycle, blocks: &[Block], count: impl Fn(Block) -> f64) -> f64 {
-        if self.constant_trips(cycle).is_some_and(|trips| trips <= FEW_ITERATIONS) {
+        if self.constant_trips(cycle).is_some_and(|trips| trips <= WAYS as f64) {
             return 0.0;
         }
         let mut lines: FxHashMap<Value, f64> = FxHashMap::default();
         for &block in blocks.iter().filter(|&&block| count(block) >= USUAL) {
             for inst in self.func.block_insts(block) {
-                let data = self.func.inst(inst);
-                let value = match data.op {
-                    Op::Load | Op::MaskedLoad => self.func.result(inst),
-                    Op::Store | Op::MaskedStore => data.args.first().copied(),
-                    _ => None,
-                };
-                let (Some(value), Some(address)) = (value, data.address()) else { continue };
-                let is_shared = self.func.value_type(address).scalar() == Scalar::Ptr(Space::Global);
-                if is_shared && self.steps_to_new_line(cycle, address) {
+                let Some((value, address)) = self.contiguous_access(inst) else { continue };
+                if self.steps_to_new_line(cycle, address) {
                     let bytes = f64::from(self.func.value_type(value).bytes());
                     let own = (bytes / LINE as f64).max(1.0) * count(block);
                     let known = lines.entry(underlying_object(self.func, address)).or_default();
@@ -115,6 +110,43 @@ impl CodeEstimate<'_> {
             }
         }
         LINE_TIME * lines.values().sum::<f64>()
+    }
+
+    /// Time of code outside loops for lines that it uses part of. The next brush does not find the rest where more lines than a set holds
+    /// are a multiple of the sets apart, as those of many arrays of one size in one object.
+    pub(super) fn evicted_lines(&self, count: impl Fn(Block) -> f64) -> f64 {
+        let mut objects: FxHashMap<_, FxHashMap<i64, f64>> = FxHashMap::default();
+        for &block in self.order.iter().filter(|&&block| self.cycles.innermost(block).is_none()) {
+            for inst in self.func.block_insts(block) {
+                let Some((value, address)) = self.contiguous_access(inst) else { continue };
+                let AddressSum { root, terms, offset } = AddressSum::of(self.func, address);
+                let unused = (1.0 - f64::from(self.func.value_type(value).bytes()) / LINE as f64).max(0.0);
+                let known = objects.entry((root, terms)).or_default();
+                let known = known.entry(offset.div_euclid(LINE)).or_default();
+                *known = known.max(unused * count(block));
+            }
+        }
+        let of_object = |lines: FxHashMap<i64, f64>| {
+            let mut sets: FxHashMap<i64, Vec<f64>> = FxHashMap::default();
+            for (line, unused) in lines {
+                sets.entry(line.rem_euclid(SETS)).or_default().push(unused);
+            }
+            sets.into_values().filter(|lines| lines.len() > WAYS).flatten().sum::<f64>()
+        };
+        LINE_TIME * objects.into_values().map(of_object).sum::<f64>()
+    }
+
+    /// Returns the value and the address of a contiguous access to global memory.
+    fn contiguous_access(&self, inst: Inst) -> Option<(Value, Value)> {
+        let data = self.func.inst(inst);
+        let value = match data.op {
+            Op::Load | Op::MaskedLoad => self.func.result(inst)?,
+            Op::Store | Op::MaskedStore => *data.args.first()?,
+            _ => return None,
+        };
+        let address = data.address()?;
+        let is_shared = self.func.value_type(address).scalar() == Scalar::Ptr(Space::Global);
+        is_shared.then_some((value, address))
     }
 
     /// True if each iteration moves an address by a line and more, or by a number that is not known.
@@ -177,7 +209,7 @@ impl CodeEstimate<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::code_estimate::tests::in_loop;
+    use crate::code_estimate::tests::{in_loop, straight};
 
     /// A loop that loads at an offset which its counter `v1` gives.
     fn walk(offset: &str, end: &str) -> f64 {
@@ -191,5 +223,24 @@ mod tests {
         assert!(walk("mul v1, v20", "v20") > 1.5 * row, "a column");
         assert!(walk("mul v1, 256", "v20") > 1.5 * row, "a column of four lines a row");
         assert!(walk("mul v1, 256", "8") < 1.1 * walk("mul v1, 4", "8"), "few rows");
+    }
+
+    /// Code that loads from ten arrays of so many bytes.
+    fn arrays(bytes: u32, lanes: u32) -> f64 {
+        let load = |number: u32| {
+            let [address, value] = [1, 2].map(|it| 10 + 2 * number + it);
+            format!(
+                "  v{address} = ptradd v0, i64 {}\n  v{value} = load <{lanes} x f32>, v{address}\n",
+                number * bytes
+            )
+        };
+        straight(lanes, &(0..10).map(load).collect::<String>())
+    }
+
+    #[test]
+    fn arrays_of_one_size_evict_one_another() {
+        let apart = arrays(4096 + 64, 8);
+        assert!(arrays(4096, 8) > 1.5 * apart, "all lines are in one set");
+        assert!(arrays(4096, 16) < 1.2 * arrays(4096 + 64, 16), "whole lines are used");
     }
 }
