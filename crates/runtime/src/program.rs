@@ -728,7 +728,7 @@ impl PreparedKernel {
         self.compiled(variant, options, making, is_lookup)
     }
 
-    /// Starts a thread that loads a candidate from the cache or compiles it. Unless the budget has paid for it, the thread has the lowest
+    /// Starts a thread that loads a candidate from the cache or compiles it. Unless it is paid for, the thread has the lowest
     /// priority; such a thread never ends where all processors are busy.
     pub(crate) fn build_candidate(&self, first: &Arc<GroupCode>, request: BuildRequest) {
         /// At each priority one candidate of the process is compiled at a time.
@@ -736,10 +736,11 @@ impl PreparedKernel {
         let Some(variant) = first.selection.with_spec(request.code, |spec| spec.variant) else { return };
         let (kernel, code) = (self.clone(), Arc::clone(first));
         let build = move || {
-            if !request.is_paid {
+            if !request.is_paid() {
                 lower_priority();
             }
-            let _turn = BUILDING[usize::from(request.is_paid)].lock().unwrap_or_else(PoisonError::into_inner);
+            let _turn =
+                BUILDING[usize::from(request.is_paid())].lock().unwrap_or_else(PoisonError::into_inner);
             let Some(_busy) = crate::exit::busy_in_background() else {
                 // The process ends; to drop code would use LLVM.
                 loop {

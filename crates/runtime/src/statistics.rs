@@ -28,8 +28,12 @@ fn grouped(number: u64) -> String {
 /// Account of a kernel's launches in a line.
 pub(crate) fn account_line(kernel: &str, total: &TrialBudget) -> String {
     let (launches, seconds) = (grouped(total.launches), total.run / 1e9);
+    let invested = match total.invested / 1e9 {
+        seconds if seconds < 0.05 => String::new(),
+        seconds => format!("{seconds:.1} s to compile promising code, "),
+    };
     format!(
-        "kernel {kernel}: {launches} launches, {seconds:.1} s, {:.1} % lost to trials\n",
+        "kernel {kernel}: {launches} launches, {seconds:.1} s, {invested}{:.1} % lost to trials\n",
         100.0 * total.lost_share()
     )
 }
@@ -124,6 +128,9 @@ mod tests {
         (0..1200).for_each(|_| total.add_launch(2.6e6));
         total.settle(0.0, 0.018 * total.run);
         assert_eq!(account_line("k", &total), "kernel k: 1,200 launches, 3.1 s, 1.8 % lost to trials\n");
+        total.invested = 0.24e9;
+        let line = "kernel k: 1,200 launches, 3.1 s, 0.2 s to compile promising code, 1.8 % lost to trials\n";
+        assert_eq!(account_line("k", &total), line);
         assert_eq!([0, 12, 123, 1234, 1_234_567].map(grouped), ["0", "12", "123", "1,234", "1,234,567"]);
     }
 

@@ -16,6 +16,8 @@ pub(crate) struct TrialBudget {
     pub(crate) run: f64,
     /// Time of candidates in excess of the best known code, and of their compilation.
     pub(crate) lost: f64,
+    /// Time of compilations that the model's promise repays.
+    pub(crate) invested: f64,
     /// Expected loss of explorations that are under way.
     reserved: f64,
 }
@@ -54,6 +56,7 @@ impl AddAssign for TrialBudget {
         self.launches += other.launches;
         self.run += other.run;
         self.lost += other.lost;
+        self.invested += other.invested;
         self.reserved += other.reserved;
     }
 }

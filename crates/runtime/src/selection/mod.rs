@@ -6,6 +6,9 @@
 //!
 //! * **TrialBudget** (`budget.rs`). Slower slices and compilation count as lost time. Whatever explores first asks whether its expected loss
 //!   fits into 5 % of the time that the kernel and the class have run so far. So few launches try nothing.
+//! * **Promise.** Where the model promises code that is clearly faster than the incumbent, it is compiled as soon as it would have saved the
+//!   time of its compilation, had it run all launches. Such a kernel has run for as long as it takes to compile and will mostly run for as
+//!   long again; if it ends at once, it has lost what it lost before. The trials of that code are on the budget.
 //! * **Slices** (`slices.rs`). In a launch that is long enough the candidate runs slices next to slices of the incumbent. The loss is at
 //!   most 9 % of the time that the launch takes with the incumbent. An unknown candidate runs one slice first.
 //! * **Launches.** Launches without room for slices are compared as a whole, in alternating batches; so are codes whose slices are
@@ -75,6 +78,8 @@ const MAX_ROUNDS: usize = 32;
 const MAX_CLASSES: usize = 64;
 /// Expected cost of loading code from the cache.
 const LOADING: f64 = 2e6;
+/// Promised ratio below which code is clearly faster: estimates are this inexact.
+const CLEAR_PROMISE: f64 = 0.8;
 /// Weight of compilation on a processor that is idle otherwise.
 const IDLE_WEIGHT: f64 = 0.1;
 
@@ -226,14 +231,33 @@ pub(crate) struct BuildRequest {
     pub(crate) code: usize,
     /// True if the code is to be compiled, since it is not in the cache.
     pub(crate) compiles: bool,
-    /// True if the budget pays for the whole time. Otherwise the work is for an idle processor.
-    pub(crate) is_paid: bool,
+    pub(crate) payment: BuildPayment,
+}
+
+/// Account that a build's time is charged to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum BuildPayment {
+    /// The budget pays for the whole time.
+    Budget,
+    /// The budget pays for a part: the work is for an idle processor.
+    IdleProcessor,
+    /// What the model promises repays the time.
+    Promise,
 }
 
 impl BuildRequest {
+    /// True if the build may take a processor that others need.
+    pub(crate) fn is_paid(self) -> bool {
+        self.payment != BuildPayment::IdleProcessor
+    }
+
     /// Weight of the build's time in the budget.
     fn weight(self) -> f64 {
-        if self.is_paid { 1.0 } else { IDLE_WEIGHT }
+        match self.payment {
+            BuildPayment::Budget => 1.0,
+            BuildPayment::IdleProcessor => IDLE_WEIGHT,
+            BuildPayment::Promise => 0.0,
+        }
     }
 }
 
@@ -328,6 +352,9 @@ impl<S: CandidateSpec, C> Selection<S, C> {
         };
         let time = time.as_nanos() as f64;
         state.total.settle(reserved, time * request.weight());
+        if request.payment == BuildPayment::Promise {
+            state.total.invested += time;
+        }
         if request.compiles && is_ready {
             state.compile_time = state.compile_time.max(time);
         }
@@ -566,13 +593,16 @@ impl<S: CandidateSpec, C> SelectionState<S, C> {
         if self.trials != Trials::On || !state.is_open || state.examination.is_some() {
             return FollowUp::Nothing;
         }
-        let open = state.standings.iter().filter(|it| it.is_open).map(|it| it.code);
         let mut is_waiting = false;
-        for code in open {
+        for standing in state.standings.iter().filter(|it| it.is_open) {
+            let code = standing.code;
             let compiles = match self.codes[code].code {
                 // The next launch examines it.
                 CodeState::Ready(_) | CodeState::First => return FollowUp::Nothing,
-                CodeState::Building { request, reserved } => return self.overtake(request, reserved),
+                CodeState::Building { request, reserved } => {
+                    let repays = request.compiles && self.repays(state, standing);
+                    return self.overtake(request, reserved, repays);
+                }
                 CodeState::Failed => continue,
                 CodeState::Unknown => false,
                 CodeState::Unbuilt => true,
@@ -581,12 +611,15 @@ impl<S: CandidateSpec, C> SelectionState<S, C> {
             if self.codes.iter().any(|slot| matches!(slot.code, CodeState::Building { .. })) {
                 return FollowUp::Nothing;
             }
-            let time = self.expected_time(compiles);
-            let allowance = self.total.allowance();
-            let is_paid = !(allowance >= time * IDLE_WEIGHT && has_idle());
-            let request = BuildRequest { code, compiles, is_paid };
+            let (time, allowance) = (self.expected_time(compiles), self.total.allowance());
+            let payment = match () {
+                () if allowance >= time * IDLE_WEIGHT && has_idle() => BuildPayment::IdleProcessor,
+                () if compiles && allowance < time && self.repays(state, standing) => BuildPayment::Promise,
+                () => BuildPayment::Budget,
+            };
+            let request = BuildRequest { code, compiles, payment };
             let cost = time * request.weight();
-            if allowance >= cost {
+            if allowance >= cost || payment == BuildPayment::Promise {
                 return self.begin_build(request, cost);
             }
             // The most promising one is waited for.
@@ -607,20 +640,33 @@ impl<S: CandidateSpec, C> SelectionState<S, C> {
         if compiles { 1.5 * self.compile_time } else { LOADING }
     }
 
+    /// True if a class would have saved the time to compile a candidate by now, had it run as fast as the model promises.
+    fn repays(&self, class: &ClassState, candidate: &Standing) -> bool {
+        let of_incumbent = class.standings.iter().find(|it| it.code == class.incumbent);
+        let ratio = candidate.promise / of_incumbent.map_or(1.0, |it| it.promise);
+        let saved = (1.0 - ratio) * class.budget.run;
+        ratio < CLEAR_PROMISE && saved >= self.total.invested + self.expected_time(true)
+    }
+
     fn begin_build(&mut self, request: BuildRequest, cost: f64) -> FollowUp {
         self.total.reserve(cost);
         self.codes[request.code].code = CodeState::Building { request, reserved: cost };
         FollowUp::Build(request)
     }
 
-    /// Begins a build again that waits for an idle processor, once the budget pays for all of it: other processes may leave none.
-    fn overtake(&mut self, request: BuildRequest, reserved: f64) -> FollowUp {
+    /// Begins a build again that waits for an idle processor, once the budget pays for all of it or its promise repays it: other
+    /// processes may leave none.
+    fn overtake(&mut self, request: BuildRequest, reserved: f64, repays: bool) -> FollowUp {
         let cost = self.expected_time(request.compiles);
-        if request.is_paid || self.total.allowance() + reserved < cost {
-            return FollowUp::Nothing;
-        }
+        let payment = match self.total.allowance() + reserved >= cost {
+            _ if request.is_paid() => return FollowUp::Nothing,
+            true => BuildPayment::Budget,
+            false if repays => BuildPayment::Promise,
+            false => return FollowUp::Nothing,
+        };
         self.total.settle(reserved, 0.0);
-        self.begin_build(BuildRequest { is_paid: true, ..request }, cost)
+        let request = BuildRequest { payment, ..request };
+        self.begin_build(request, cost * request.weight())
     }
 
     fn kept_choice(&self, class: &ClassState) -> Option<KeptChoice> {
