@@ -176,6 +176,8 @@ IN_RGBA(uint4)
       CASES_16(UINT16, space, uint4, N16) \
       CASES_32(SINT32, space, uint4, uint) \
       CASES_32(UINT32, space, uint4, uint) \
+      /* The bits of floats, as GPUs give them: programs keep doubles so. */ \
+      CASES_32(FLOAT, space, uint4, uint) \
       default: return (uint4)(0, 0, 0, 0); \
     } \
   } \
@@ -276,6 +278,7 @@ static WRITES void put_channels_uint(IMAGE image, int row, long x, uint4 c) {
     PUT_16(UINT16, TO_N16)
     PUT_32(SINT32, uint)
     PUT_32(UINT32, uint)
+    PUT_32(FLOAT, uint)
     default: break;
   }
 }

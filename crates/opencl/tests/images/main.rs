@@ -465,3 +465,29 @@ fn depth_images_hold_floats() {
     }
     host.release_program(program);
 }
+
+/// Integers that are read from images of floats, or written to them, are the bits, as on GPUs: programs keep doubles in two channels.
+#[test]
+fn integers_of_float_images_are_bits() {
+    let host = host();
+    let text = c"kernel void sums(read_only image2d_t a, global double *out) {\
+        const sampler_t s = CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST; int i = get_global_id(0); int2 at = {i % 75, i / 75};\
+        out[i] = 2 * as_double2(read_imagei(a, s, at)).x; }\
+        kernel void numbers(write_only image2d_t a) {\
+        int i = get_global_id(0); write_imageui(a, (int2)(i % 75, i / 75), as_uint4((double2)(1.0 / i, 0))); }";
+    let program = host.build(text, c"");
+    let count = SIZE[0] * SIZE[1];
+    let doubles: Vec<f64> = (0..count).map(|it| 1.0 / (it as f64 + 0.5)).collect();
+    let contents: Vec<u8> = doubles.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let image = host.image([0x10b2, 0x10de], &TYPES[1].description(), &contents);
+    let out = host.buffer(&doubles);
+    host.run(program, c"sums", &[image.0, out.0], count);
+    let twice: Vec<f64> = doubles.iter().map(|it| 2.0 * it).collect();
+    assert_eq!(host.read::<f64>(&out, count), twice);
+    host.run(program, c"numbers", &[image.0], count);
+    let written = host.read_image(&image, [SIZE[0], SIZE[1], 1], 8);
+    for (index, texel) in written.chunks_exact(8).enumerate() {
+        assert_eq!(texel, (1.0 / index as f64).to_le_bytes(), "{index}");
+    }
+    host.release_program(program);
+}
