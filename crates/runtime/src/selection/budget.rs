@@ -14,7 +14,7 @@ pub(crate) struct TrialBudget {
     pub(crate) launches: u64,
     /// Time of all launches.
     pub(crate) run: f64,
-    /// Time of candidates in excess of the best known code, and of their compilation.
+    /// Time of candidates in excess of the best known code, and of their compilation unless it is invested.
     pub(crate) lost: f64,
     /// Time of compilations that the model's promise repays.
     pub(crate) invested: f64,

@@ -7,8 +7,8 @@
 //! * **TrialBudget** (`budget.rs`). Slower slices and compilation count as lost time. Whatever explores first asks whether its expected loss
 //!   fits into 5 % of the time that the kernel and the class have run so far. So few launches try nothing.
 //! * **Promise.** Where the model promises code that is clearly faster than the incumbent, it is compiled as soon as it would have saved the
-//!   time of its compilation, had it run all launches. Such a kernel has run for as long as it takes to compile and will mostly run for as
-//!   long again; if it ends at once, it has lost what it lost before. The trials of that code are on the budget.
+//!   time of its compilation, had it run all launches. A kernel that has run for long will mostly run for as long again; if it ends at once,
+//!   the compilation costs as much as slower code has cost before, or more if it takes longer than expected. Trials of that code are on the budget.
 //! * **Slices** (`slices.rs`). In a launch that is long enough the candidate runs slices next to slices of the incumbent. The loss is at
 //!   most 9 % of the time that the launch takes with the incumbent. An unknown candidate runs one slice first.
 //! * **Launches.** Launches without room for slices are compared as a whole, in alternating batches; so are codes whose slices are
@@ -22,6 +22,7 @@
 //! Invariant: results do not depend on the choice. The state changes only by calls; times are arguments, so that tests simulate.
 
 mod budget;
+mod build_request;
 mod class;
 mod comparison;
 mod kept;
@@ -32,11 +33,13 @@ mod slices;
 mod simulation;
 
 pub(crate) use budget::TrialBudget;
+pub(crate) use build_request::{BuildPayment, BuildRequest};
 pub(crate) use class::LaunchClass;
 pub(crate) use kept::{KeptChoice, parse_choices, print_choices};
 pub(crate) use promise::{CodeTraits, TRAIT_WORDS};
 pub(crate) use slices::{SlicePair, SlicePlan, SliceTimes, SliceTrial};
 
+use build_request::IDLE_WEIGHT;
 use comparison::{PairedComparison, undisturbed_pace};
 use pace::PaceTracker;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -80,8 +83,6 @@ const MAX_CLASSES: usize = 64;
 const LOADING: f64 = 2e6;
 /// Promised ratio below which code is clearly faster: estimates are this inexact.
 const CLEAR_PROMISE: f64 = 0.8;
-/// Weight of compilation on a processor that is idle otherwise.
-const IDLE_WEIGHT: f64 = 0.1;
 
 /// Use of run-time selection.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -223,42 +224,6 @@ pub(crate) struct Ticket {
     /// Candidate of a launch with slices.
     candidate: Option<usize>,
     reserved: f64,
-}
-
-/// Code that is to be loaded from the cache or compiled.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct BuildRequest {
-    pub(crate) code: usize,
-    /// True if the code is to be compiled, since it is not in the cache.
-    pub(crate) compiles: bool,
-    pub(crate) payment: BuildPayment,
-}
-
-/// Account that a build's time is charged to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum BuildPayment {
-    /// The budget pays for the whole time.
-    Budget,
-    /// The budget pays for a part: the work is for an idle processor.
-    IdleProcessor,
-    /// What the model promises repays the time.
-    Promise,
-}
-
-impl BuildRequest {
-    /// True if the build may take a processor that others need.
-    pub(crate) fn is_paid(self) -> bool {
-        self.payment != BuildPayment::IdleProcessor
-    }
-
-    /// Weight of the build's time in the budget.
-    fn weight(self) -> f64 {
-        match self.payment {
-            BuildPayment::Budget => 1.0,
-            BuildPayment::IdleProcessor => IDLE_WEIGHT,
-            BuildPayment::Promise => 0.0,
-        }
-    }
 }
 
 /// Consequence of a launch.
@@ -587,7 +552,7 @@ impl<S: CandidateSpec, C> SelectionState<S, C> {
         self.total.settle(ticket.reserved, loss);
     }
 
-    /// Next compilation that the budget can pay, or the end of a class's examinations.
+    /// Next compilation that the budget pays or a promise repays, or the end of a class's examinations.
     fn follow_up(&mut self, at: usize, has_idle: impl Fn() -> bool) -> FollowUp {
         let Some(state) = self.classes.get(at) else { return FollowUp::Nothing };
         if self.trials != Trials::On || !state.is_open || state.examination.is_some() {
@@ -612,10 +577,12 @@ impl<S: CandidateSpec, C> SelectionState<S, C> {
                 return FollowUp::Nothing;
             }
             let (time, allowance) = (self.expected_time(compiles), self.total.allowance());
-            let payment = match () {
-                () if allowance >= time * IDLE_WEIGHT && has_idle() => BuildPayment::IdleProcessor,
-                () if compiles && allowance < time && self.repays(state, standing) => BuildPayment::Promise,
-                () => BuildPayment::Budget,
+            let payment = if allowance >= time * IDLE_WEIGHT && has_idle() {
+                BuildPayment::IdleProcessor
+            } else if compiles && allowance < time && self.repays(state, standing) {
+                BuildPayment::Promise
+            } else {
+                BuildPayment::Budget
             };
             let request = BuildRequest { code, compiles, payment };
             let cost = time * request.weight();

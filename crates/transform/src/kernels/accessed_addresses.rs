@@ -1,4 +1,4 @@
-//! Addresses that no work-item has poison for when it comes to a barrier, since it has accessed memory through them before.
+//! Addresses that are not poison at a barrier, since each work-item has accessed memory through them before it.
 //!
 //! ```text
 //!     block0:
@@ -117,9 +117,9 @@ fn keeps_poison(op: Op) -> bool {
     )
 }
 
-/// Removes the promises of address sums that live across barriers, such as pointers that loops advance: shapes of addresses need none, and
-/// without them lane 0's address represents the others.
-pub(super) fn drop_promises_of_addresses(kernel: &mut Function, states: &ContinuationGraph) {
+/// Removes the flags that make address sums poison if the sums live across barriers, such as pointers that loops advance: shapes of
+/// addresses need none, and without them lane 0's address represents the others.
+pub(super) fn drop_flags_of_addresses(kernel: &mut Function, states: &ContinuationGraph) {
     if states.all.len() == 1 {
         return;
     }

@@ -28,6 +28,7 @@
 //! * `continuations` splits the kernel at its barriers into continuation states.
 //! * `private_objects` finds private objects that live across barriers and interleaves the lanes' copies.
 //! * `exit_plan` plans how work-items leave the states: together, or some at the end of the kernel and others at a barrier.
+//! * `accessed_addresses` finds values that are not poison at barriers.
 //! * `spill_slots` assigns spill slots to values that live across barriers.
 //! * `region` builds a lock-step function for each state.
 //! * `serial_regions` turns regions with scattered accesses into loops over work-items.
@@ -349,7 +350,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             Vec::new()
         };
         private_objects::interleave(&mut kernel, &mut objects, options.lanes());
-        accessed_addresses::drop_promises_of_addresses(&mut kernel, &states);
+        accessed_addresses::drop_flags_of_addresses(&mut kernel, &states);
         let spill_plan =
             spill_slots::assign_spill_slots(&kernel, &launch_params, &states, &objects, &options.brush)?;
         let mut remarks = private_objects::describe_objects(&kernel, &objects, options.lanes());

@@ -183,7 +183,7 @@ pub(super) fn assign_spill_slots(
     };
     if live_values.iter().any(may_step) {
         let accessed = find_accessed(kernel, states);
-        let defined = without_kept_promises(kernel, launch_params, &accessed);
+        let defined = without_satisfied_flags(kernel, launch_params, &accessed);
         let facts = divergence(&defined, &control, &initial);
         for (number, state) in states.all.iter().enumerate() {
             for &value in &plan.live_in[number] {
@@ -227,9 +227,9 @@ pub(super) fn assign_spill_slots(
     Ok(plan)
 }
 
-/// Returns a copy of the kernel without promises that each work-item keeps that comes to a barrier: those of sums of a group's first
-/// index and an index in the group, which the runtime guarantees, and of what addresses of accesses are computed from.
-fn without_kept_promises(
+/// Returns a copy of the kernel without flags that make no value poison in a work-item that comes to a barrier: those of sums of a group's
+/// first index and an index in the group, since the runtime guarantees them, and of values that an accessed address is computed from.
+fn without_satisfied_flags(
     kernel: &Function,
     launch_params: &LaunchParams,
     accessed: &EntitySet<Inst>,
