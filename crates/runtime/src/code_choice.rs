@@ -20,6 +20,8 @@ use crate::vector_code::{CodeForm, CodeVariant};
 use heddle_ir::Function;
 use heddle_ir::types::MAX_DEFAULT_LANES;
 use heddle_llvm::catch_fatal_errors;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -35,7 +37,8 @@ const COMPILATION: f64 = 4.5e-5;
 const ESTIMATED_TENTH: f64 = 2.5e-11;
 /// Launches that a kernel is assumed to have, if none of its codes can run at once.
 const ASSUMED_LAUNCHES: f64 = 300.0;
-/// Seconds that a kernel is assumed to run for at least, and if no launch is known: estimates are short where loops have many iterations.
+/// Seconds that a kernel without code is assumed to run for at least, and if no launch is known: estimates are short where loops have many
+/// iterations.
 const LEAST_TIME: f64 = 0.1;
 /// Instructions of a program up to which estimates are made; they take as long as the passes for each code.
 const MAX_INSTRUCTIONS: usize = 4_000;
@@ -50,36 +53,47 @@ pub(crate) struct CodeChoices {
 
 #[derive(Default)]
 struct ChoiceState {
-    choices: Vec<CodeChoice>,
+    choices: FxHashMap<LaunchGroups, Arc<CodeChoice>>,
+    /// The choices, each once: groups of many sizes share one.
+    distinct: Vec<Arc<CodeChoice>>,
     /// Estimates of all variants so far; none before the disk was looked at.
     known: Option<KnownEstimates>,
 }
 
 /// Estimates by key of the variant.
-type KnownEstimates = Vec<(u64, Option<EstimatedCost>)>;
+type KnownEstimates = BTreeMap<u64, Option<EstimatedCost>>;
 
-/// Codes for some launches, with their estimates.
-struct CodeChoice {
+/// Launches that share a choice.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct LaunchGroups {
     base: CodeVariant,
     local: [u32; 3],
     /// True if no group at an end of the range is smaller; code for full groups only runs no other launches.
     is_uniform: bool,
+}
+
+/// Code for some launches, with the estimates that it was chosen by.
+#[derive(PartialEq)]
+pub(crate) struct CodeChoice {
     chosen: CodeVariant,
-    estimates: Arc<CodeEstimates>,
+    estimates: CodeEstimates,
+}
+
+impl CodeChoice {
+    /// Estimated time of a variant for a work-item, in tenths of a cycle.
+    pub(crate) fn time_of(&self, variant: &CodeVariant) -> Option<f64> {
+        let of = self.estimates.variants.iter().find(|(it, _)| it == variant);
+        of.and_then(|(_, estimate)| Some((*estimate)?.time))
+    }
 }
 
 /// Estimates of the codes that some launches choose among.
-#[derive(PartialEq, Debug)]
-pub(crate) struct CodeEstimates {
+#[derive(PartialEq)]
+struct CodeEstimates {
     variants: Vec<(CodeVariant, Option<EstimatedCost>)>,
 }
 
 impl CodeEstimates {
-    /// Estimated time of a variant for a work-item, in tenths of a cycle.
-    pub(crate) fn of(&self, variant: &CodeVariant) -> Option<f64> {
-        self.variants.iter().find(|(it, _)| it == variant).and_then(|(_, estimate)| Some((*estimate)?.time))
-    }
-
     /// Variant that runs and is compiled in the least time, if it is clearly faster than the first one. The first launch has so many
     /// work-items, if it is known; compiled variants cost no further compilation.
     fn best(&self, items: Option<u64>, is_compiled: impl Fn(&CodeVariant) -> bool) -> Option<CodeVariant> {
@@ -93,7 +107,8 @@ impl CodeEstimates {
         let of_launch = |items: u64| items as f64 * of_first.time * ESTIMATED_TENTH;
         let can_run = self.variants.iter().any(|(it, estimate)| estimate.is_some() && is_compiled(it));
         let launches = if can_run { 1.0 } else { ASSUMED_LAUNCHES };
-        let run_time = items.map_or(0.0, |items| launches * of_launch(items)).max(LEAST_TIME);
+        let least = if can_run { 0.0 } else { LEAST_TIME };
+        let run_time = items.map_or(LEAST_TIME, |items| (launches * of_launch(items)).max(least));
         let compilation = |variant: &CodeVariant, estimate: &EstimatedCost| match is_compiled(variant) {
             true => 0.0,
             false => COMPILATION * estimate.instructions / run_time,
@@ -113,7 +128,7 @@ impl CodeEstimates {
 
 /// Text for the disk: key and estimate of each variant.
 fn print_estimates(known: &KnownEstimates) -> String {
-    let line = |(key, estimate): &(u64, Option<EstimatedCost>)| match estimate {
+    let line = |(key, estimate): (&u64, &Option<EstimatedCost>)| match estimate {
         Some(EstimatedCost { time, instructions }) => format!("{key:016x} {time} {instructions}\n"),
         None => format!("{key:016x} none\n"),
     };
@@ -167,37 +182,48 @@ impl PreparedKernel {
         if self.has_one_code() {
             return base;
         }
-        if let Some(chosen) = self.known_choice(base, local, is_uniform) {
+        let launches = LaunchGroups { base, local, is_uniform };
+        if let Some(chosen) = self.known_choice(&launches) {
             return chosen;
         }
         let _estimating = self.choices().estimating.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(chosen) = self.known_choice(base, local, is_uniform) {
+        if let Some(chosen) = self.known_choice(&launches) {
             return chosen;
         }
-        let Some(estimates) = self.estimates_for_choice(base, local, is_uniform, true) else { return base };
+        let Some(estimates) = self.estimates_for_choice(&launches, true) else { return base };
         let chosen = self.best_of(&estimates, items).unwrap_or(base);
-        let name = &self.info().name;
-        self.watch(&format_args!(
-            "kernel {name}: estimated cycles for a work-item: {estimates}; chosen: {chosen}\n"
-        ));
-        let estimates = Arc::new(estimates);
-        let choice = CodeChoice { base, local, is_uniform, chosen, estimates };
-        self.choice_state().choices.push(choice);
+        let made = CodeChoice { chosen, estimates };
+        let mut state = self.choice_state();
+        let known = state.distinct.iter().find(|it| ***it == made).map(Arc::clone);
+        let is_new = known.is_none();
+        let choice = known.unwrap_or_else(|| Arc::new(made));
+        if is_new {
+            state.distinct.push(Arc::clone(&choice));
+        }
+        state.choices.insert(launches, Arc::clone(&choice));
+        drop(state);
+        if is_new {
+            let (name, estimates) = (&self.info().name, &choice.estimates);
+            self.watch(&format_args!(
+                "kernel {name}: estimated cycles for a work-item: {estimates}; chosen: {chosen}\n"
+            ));
+        }
         chosen
     }
 
     /// Code that usual launches would choose, without choosing it for them; none if an estimate is not known and must not be made.
     pub(crate) fn foreseen_variant(&self, may_estimate: bool) -> Option<CodeVariant> {
-        let (usual, local) = self.usual_launch();
+        let (base, local) = self.usual_launch();
         if self.has_one_code() {
-            return Some(usual);
+            return Some(base);
         }
-        if let Some(chosen) = self.known_choice(usual, local, true) {
+        let launches = LaunchGroups { base, local, is_uniform: true };
+        if let Some(chosen) = self.known_choice(&launches) {
             return Some(chosen);
         }
         let _estimating = self.choices().estimating.lock().unwrap_or_else(PoisonError::into_inner);
-        let estimates = self.estimates_for_choice(usual, local, true, may_estimate)?;
-        Some(self.best_of(&estimates, None).unwrap_or(usual))
+        let estimates = self.estimates_for_choice(&launches, may_estimate)?;
+        Some(self.best_of(&estimates, None).unwrap_or(base))
     }
 
     /// True if there is nothing to choose.
@@ -209,9 +235,8 @@ impl PreparedKernel {
         self.choices().state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn known_choice(&self, base: CodeVariant, local: [u32; 3], is_uniform: bool) -> Option<CodeVariant> {
-        let is_same = |it: &&CodeChoice| it.base == base && it.local == local && it.is_uniform == is_uniform;
-        self.choice_state().choices.iter().find(is_same).map(|it| it.chosen)
+    fn known_choice(&self, launches: &LaunchGroups) -> Option<CodeVariant> {
+        self.choice_state().choices.get(launches).map(|it| it.chosen)
     }
 
     fn best_of(&self, estimates: &CodeEstimates, items: Option<u64>) -> Option<CodeVariant> {
@@ -219,43 +244,37 @@ impl PreparedKernel {
         forced.map(|(variant, _)| *variant).or_else(|| estimates.best(items, |it| self.is_compiled(it)))
     }
 
-    /// Estimates of the codes for launches of a variant; none if one is not known and must not be made. One thread at a time makes them.
-    fn estimates_for_choice(
-        &self,
-        base: CodeVariant,
-        local: [u32; 3],
-        is_uniform: bool,
-        may_estimate: bool,
-    ) -> Option<CodeEstimates> {
+    /// Estimates of the codes for some launches; none if one is not known and must not be made. One thread at a time makes them.
+    fn estimates_for_choice(&self, launches: &LaunchGroups, may_estimate: bool) -> Option<CodeEstimates> {
+        let LaunchGroups { base, local, is_uniform } = *launches;
         let variants = self.variants_of(base, local, is_uniform);
-        let known = self.choice_state().known.clone();
+        let known = self.choice_state().known.take();
         let mut known = known.unwrap_or_else(|| parse_estimates(&self.kept_estimates().unwrap_or_default()));
-        let is_known =
-            |known: &KnownEstimates, it: &CodeVariant| known.iter().any(|(key, _)| *key == it.key());
-        let missing: Vec<CodeVariant> = variants.iter().filter(|it| !is_known(&known, it)).copied().collect();
-        let is_new = !missing.is_empty();
-        if is_new && !may_estimate {
-            return None;
-        }
-        known.extend(self.estimates_of(missing));
-        if is_new {
+        let is_missing = |it: &&CodeVariant| !known.contains_key(&it.key());
+        let missing: Vec<CodeVariant> = variants.iter().filter(is_missing).copied().collect();
+        let is_known = missing.is_empty();
+        if may_estimate && !is_known {
+            known.extend(self.estimates_of(missing));
             self.keep_estimates(&print_estimates(&known));
         }
+        // Lanes beyond a short row have no work-item.
+        let row = base.axes.to_axes(local)[0].next_power_of_two();
         let of = |variant: CodeVariant| {
-            let found = known.iter().find(|(key, _)| *key == variant.key());
-            (variant, found.and_then(|(_, estimate)| *estimate))
+            let estimate = known.get(&variant.key()).copied().flatten();
+            let idle = f64::from(variant.brush[0].max(row)) / f64::from(row);
+            (variant, estimate.map(|it| EstimatedCost { time: it.time * idle, ..it }))
         };
         let estimates = CodeEstimates { variants: variants.into_iter().map(of).collect() };
         self.choice_state().known = Some(known);
-        Some(estimates)
+        (may_estimate || is_known).then_some(estimates)
     }
 
-    /// Estimates that a variant was chosen by.
-    pub(crate) fn estimates_for(&self, chosen: &CodeVariant, local: [u32; 3]) -> Option<Arc<CodeEstimates>> {
+    /// Choice of a variant, for groups of this size if there is one.
+    pub(crate) fn choice_of(&self, chosen: &CodeVariant, local: [u32; 3]) -> Option<Arc<CodeChoice>> {
         let state = self.choice_state();
-        let of = state.choices.iter().find(|it| it.chosen == *chosen && it.local == local);
-        of.or_else(|| state.choices.iter().find(|it| it.chosen == *chosen))
-            .map(|it| Arc::clone(&it.estimates))
+        let of_groups = state.choices.iter().filter(|(launches, _)| launches.local == local);
+        let of_groups = of_groups.map(|(_, it)| it).find(|it| it.chosen == *chosen);
+        of_groups.or_else(|| state.distinct.iter().find(|it| it.chosen == *chosen)).map(Arc::clone)
     }
 
     /// Variants with other lanes for launches of a variant, itself first.
@@ -289,6 +308,12 @@ impl PreparedKernel {
             (info.sees_groups && !base.single).then(|| CodeVariant { form: CodeForm::Mixed, ..of(lanes) }),
         );
         variants.extend([of((lanes / 2).max(1)), of(1)]);
+        // Code for longer rows takes short ones, too.
+        if self.chooses_groups(&base) && base.local.is_none() {
+            let wide =
+                [lanes, 2 * lanes, 4 * lanes].map(|lanes| CodeVariant { brush: [lanes, 1, 1], ..base });
+            variants.extend(wide.into_iter().filter(|it| it.brush[0] > row && self.is_compiled(it)));
+        }
         let mut unique = Vec::new();
         for variant in variants {
             if !unique.contains(&variant) {
@@ -380,8 +405,11 @@ mod tests {
 
     #[test]
     fn estimates_are_kept_as_text() {
-        let all = vec![(1, Some(EstimatedCost { time: 10.25, instructions: 7.0 })), (u64::MAX, None)];
+        let all = KnownEstimates::from([
+            (1, Some(EstimatedCost { time: 10.25, instructions: 7.0 })),
+            (u64::MAX, None),
+        ]);
         assert_eq!(parse_estimates(&print_estimates(&all)), all);
-        assert_eq!(parse_estimates("x\n1 y\n1 2\nzz 1 1\n"), []);
+        assert!(parse_estimates("x\n1 y\n1 2\nzz 1 1\n").is_empty());
     }
 }

@@ -376,7 +376,8 @@ impl PreparedKernel {
         }
         let axes = self.axes(range);
         // Groups of one work-item with nothing else of their own run as if there were none.
-        let is_single = info.shares_nothing && !at_once && self.local_size(range) == [1; 3];
+        let has_groups_of_one = range.items() > 1 && self.local_size(range) == [1; 3];
+        let is_single = has_groups_of_one && info.shares_nothing && !at_once;
         let local = match is_single {
             true => choose_local(range, axes, self.lanes(), self.unseen_form(axes)),
             false => self.local_size(range),

@@ -260,6 +260,14 @@ impl KernelModule {
         };
         if second_forms.iter().any(Option::is_some) {
             kernels = kernels_of(&module, &making.required_lanes);
+            // Second forms have no guards any more, which tell numbers of elements from strides.
+            for (first, form) in second_forms.iter().enumerate() {
+                let name = &kernels[first].name;
+                let Some(func) = module.functions.iter().find(|it| it.name == *name) else { continue };
+                for number in form.iter().flat_map(SecondForm::numbers) {
+                    kernels[number].stride_parameters.retain(|it| !it.bounds_an_index(func));
+                }
+            }
         }
         if options.forced.versions() == VersioningPolicy::None {
             for kernel in &mut kernels {
@@ -669,11 +677,11 @@ impl PreparedKernel {
         if options.forced.refill() == PassPolicy::IfProfitable {
             variants.extend([double, usual].into_iter().filter_map(|it| it.lane_refill(local)));
         }
-        let estimates = self.estimates_for(&base, local);
-        let of_first = estimates.as_ref().and_then(|it| it.of(&base));
+        let choice = self.choice_of(&base, local);
+        let of_first = choice.as_ref().and_then(|it| it.time_of(&base));
         let promise = |variant: &CodeVariant| {
             let plain = CodeVariant { form: CodeForm::Usual, ..*variant };
-            let estimate = |it: &CodeVariant| Some(estimates.as_ref()?.of(it)? / of_first?);
+            let estimate = |it: &CodeVariant| Some(choice.as_ref()?.time_of(it)? / of_first?);
             let by_form = || Some(estimate(&plain)? * traits.ratio_of_form(variant.form));
             estimate(variant).or_else(by_form).unwrap_or_else(|| traits.promise(variant, &base))
         };

@@ -99,6 +99,11 @@ pub(crate) fn object_of(argument: &LaunchArgument<'_>) -> Option<Range<u64>> {
 }
 
 impl SecondForm {
+    /// Numbers of its kernels.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = usize> + use<> {
+        [Some(self.number), self.bounded].into_iter().flatten()
+    }
+
     /// Range of the launch that does what one with these arguments over this range does, and its work-items if the last row is not whole;
     /// none if the form does not do the same, rows are short, or many work-items would be idle.
     fn range(&self, args: &[LaunchArgument<'_>], range: &NdRange) -> Option<(NdRange, Option<u64>)> {
@@ -183,8 +188,7 @@ impl PreparedKernel {
     /// Its second forms: kernels of their own, which do the same in some launches.
     pub fn second_forms(&self) -> Vec<PreparedKernel> {
         let form = self.program().second_form(self.number());
-        let numbers = form.into_iter().flat_map(|form| [Some(form.number), form.bounded]);
-        numbers.flatten().map(|number| self.program().numbered(number)).collect()
+        form.into_iter().flat_map(SecondForm::numbers).map(|number| self.program().numbered(number)).collect()
     }
 
     /// Launches that take a second form, if there is one.

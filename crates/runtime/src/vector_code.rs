@@ -21,7 +21,7 @@ use heddle_transform::{
 };
 use rustc_hash::FxHasher;
 use std::fmt;
-use std::hash::Hasher as _;
+use std::hash::{Hash as _, Hasher as _};
 
 /// For what launches code is made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -64,7 +64,7 @@ impl CodeVariant {
     /// Number that identifies the variant in kept choices.
     pub(crate) fn key(&self) -> u64 {
         let mut hasher = FxHasher::default();
-        hasher.write(format!("{self:?}").as_bytes());
+        self.hash(&mut hasher);
         hasher.finish()
     }
 

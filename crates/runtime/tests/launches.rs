@@ -782,3 +782,50 @@ fn launches_of_dense_arrays_have_code_of_their_own() {
     }
     assert_eq!(codes(1, 1, 0), 9);
 }
+
+#[test]
+fn numbers_of_elements_are_no_strides() {
+    let program = program_of(
+        "columns",
+        "kernel void strided(global float *y, int n) { y[get_global_id(0) * n] = 1; }
+        kernel void guarded(global float *y, int n, int t) {
+            int i = get_global_id(0);
+            if (i < n - 1 - t) y[n * (i + t + 1) + t] = 1;
+        }",
+    );
+    let strides = |name: &str| {
+        let kernel = program.kernel(name).expect("there is the kernel");
+        let forms: Vec<_> = kernel.second_forms().iter().map(|form| form.info().dense_strides()).collect();
+        (kernel.info().dense_strides(), forms)
+    };
+    assert_eq!(strides("strided"), (Some("argument 1 = 1".into()), Vec::new()));
+    // Its launches are cut at the guard.
+    assert_eq!(strides("guarded"), (None, vec![None]));
+}
+
+#[test]
+fn short_launches_run_code_of_longer_ones() {
+    const WIDTH: usize = 300;
+    let program = program_of(
+        "shrinking",
+        "kernel void tripled(global int *out, global const int *in, int width) {
+            int x = get_global_id(1), y = get_global_id(0);
+            out[y * width + x] = 3 * in[y * width + x];
+        }",
+    );
+    let kernel = program.kernel("tripled").expect("there is the kernel");
+    let (width, mut from) = ((WIDTH as i32).to_ne_bytes(), (0..(WIDTH * WIDTH) as i32).collect::<Vec<_>>());
+    for [height, row] in [[300, 300], [300, 40], [9, 9], [5, 5], [2, 3], [1, 2]] {
+        let mut out = vec![-1; WIDTH * WIDTH];
+        let args = [pointer(&mut out), pointer(&mut from), LaunchArgument::Bytes(&width)];
+        let over = range(&[height, row], None, None);
+        // SAFETY: the arrays have an element for each index.
+        unsafe { kernel.launch(&args, &over, &Pool::new(1)) }.expect("it runs");
+        let is_inside = |at: usize| at / WIDTH < height as usize && at % WIDTH < row as usize;
+        let wanted: Vec<i32> =
+            (0..WIDTH * WIDTH).map(|at| if is_inside(at) { 3 * at as i32 } else { -1 }).collect();
+        assert_eq!(out, wanted, "{height} rows of {row}");
+    }
+    let codes: Vec<String> = kernel.reports().iter().map(ToString::to_string).collect();
+    assert_eq!(codes.len(), 1, "{codes:?}");
+}

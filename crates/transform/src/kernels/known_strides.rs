@@ -33,6 +33,33 @@ pub struct StrideParameter {
     pub is_usual: bool,
 }
 
+impl StrideParameter {
+    /// True if an index is compared with a sum that has the parameter: it is a number of elements then.
+    pub fn bounds_an_index(self, func: &Function) -> bool {
+        let has_parameter = |sum: Value| {
+            let (mut seen, mut open) = (EntitySet::new(), vec![sum]);
+            while let Some(value) = open.pop() {
+                if parameter(func, value) == Some(self.number) {
+                    return true;
+                }
+                let Some(inst) = func.def_inst(value).filter(|_| seen.insert(value)) else { continue };
+                let data = func.inst(inst);
+                if matches!(data.op, Op::Add | Op::Sub | Op::Sext | Op::Zext | Op::Trunc | Op::Freeze) {
+                    open.extend(&data.args);
+                }
+            }
+            false
+        };
+        let is_index = |value: Value| position(func, value).is_some();
+        insts_of(func).into_iter().map(|inst| func.inst(inst)).any(|data| match data.args[..] {
+            [one, other] if data.op == Op::Icmp => {
+                has_parameter(one) && is_index(other) || has_parameter(other) && is_index(one)
+            }
+            _ => false,
+        })
+    }
+}
+
 /// As the argument that it is in launches of dense arrays, counted from 0.
 impl fmt::Display for StrideParameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -154,7 +181,7 @@ impl AddressTerms<'_> {
             (Op::Phi, _) => self.add_phi(value, scale),
             (Op::Load | Op::Call, _) => {}
             // The index, or one in a row.
-            _ if self.position(value).is_some() => self.terms.push(StrideTerm::Constant(scale)),
+            _ if position(self.func, value).is_some() => self.terms.push(StrideTerm::Constant(scale)),
             _ => {}
         }
     }
@@ -165,7 +192,7 @@ impl AddressTerms<'_> {
                 return self.add(index, scale * constant as f64);
             }
             if let Some(number) = parameter(self.func, factor)
-                && let Some(is_first) = self.position(index)
+                && let Some(is_first) = position(self.func, index)
             {
                 let is_first = is_first && !self.is_quotient(index);
                 return self.terms.push(StrideTerm::Parameter { number, is_first, scale });
@@ -198,26 +225,23 @@ impl AddressTerms<'_> {
         }
         false
     }
+}
 
-    /// True if a value depends on the work-item's index along dimension 0, false if on others only; none if on no index.
-    fn position(&self, value: Value) -> Option<bool> {
-        let func = self.func;
-        let (mut seen, mut open, mut found) = (EntitySet::new(), vec![value], None);
-        while let Some(value) = open.pop() {
-            let Some(inst) = func.def_inst(value).filter(|_| seen.insert(value)) else { continue };
-            let data = func.inst(inst);
-            match data.detail {
-                Detail::Dimension(dimension)
-                    if data.observes(Observed::Position) || data.op == Op::GroupId =>
-                {
-                    found = Some(found.unwrap_or(false) || dimension.is_none_or(|it| it == 0));
-                }
-                _ if matches!(data.op, Op::Load | Op::Call) => {}
-                _ => open.extend(&data.args),
+/// True if a value depends on the work-item's index along dimension 0, false if on others only; none if on no index.
+fn position(func: &Function, value: Value) -> Option<bool> {
+    let (mut seen, mut open, mut found) = (EntitySet::new(), vec![value], None);
+    while let Some(value) = open.pop() {
+        let Some(inst) = func.def_inst(value).filter(|_| seen.insert(value)) else { continue };
+        let data = func.inst(inst);
+        match data.detail {
+            Detail::Dimension(dimension) if data.observes(Observed::Position) || data.op == Op::GroupId => {
+                found = Some(found.unwrap_or(false) || dimension.is_none_or(|it| it == 0));
             }
+            _ if matches!(data.op, Op::Load | Op::Call) => {}
+            _ => open.extend(&data.args),
         }
-        found
     }
+    found
 }
 
 /// Number of the parameter that an integer is, possibly converted.
@@ -276,7 +300,7 @@ pub fn stride_parameters(func: &Function) -> Vec<StrideParameter> {
             }
         }
     }
-    found.retain(|it| !pitches.contains(&it.number));
+    found.retain(|it| !pitches.contains(&it.number) && !it.bounds_an_index(func));
     found.truncate(MOST_PARAMETERS);
     found
 }
