@@ -35,8 +35,8 @@ const UNROLLING: &CStr =
 
 /// Maximum depth of loops in loops that are unrolled for their arrays.
 const MOST_ROUNDS: usize = 3;
-/// Maximum trip count of a loop that is unrolled for its arrays, and of instructions that it becomes.
-const MOST_ITERATIONS: u64 = 16;
+/// Maximum trip count of a loop that is unrolled for its arrays, and of instructions that it becomes. Lattices of fluids have 27 directions.
+const MOST_ITERATIONS: u64 = 32;
 const MOST_INSTRUCTIONS: usize = 800;
 /// Maximum number of operations between a counter and an index.
 const MOST_OPERATIONS: u32 = 6;
@@ -196,7 +196,8 @@ fn indexes_array<'m>(inst: Val<'m>, counter: Val<'m>) -> bool {
         return false;
     }
     let mut base = inst.operand(0);
-    while is(base, LLVMOpcode::LLVMGetElementPtr) {
+    // Helpers take pointers of the generic address space since OpenCL C 2.0.
+    while is(base, LLVMOpcode::LLVMGetElementPtr) || is(base, LLVMOpcode::LLVMAddrSpaceCast) {
         base = base.operand(0);
     }
     let is_table = base.kind() == LLVMValueKind::LLVMGlobalVariableValueKind && base.is_global_constant();
