@@ -36,7 +36,7 @@ pub(crate) struct Clc {
     /// Output file: `.o`, `.s`, `.ll`, `.bc` or `.hed`. A kernel's function has the kernel's name
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Compile only this kernel; may be given several times
+    /// Compile only this kernel, or form of one (`k.divided`) that `--report` names; may be given several times
     #[arg(long = "kernel", value_name = "NAME")]
     kernels: Vec<String>,
     /// Number of work-items in a brush; default: the 32-bit lanes of a vector register
@@ -201,15 +201,20 @@ impl Clc {
                 format!("the kernels are {}", names.join(", "))
             }
         };
-        let unknown = self.kernels.iter().find(|&name| !program.kernels().iter().any(|it| it.name == *name));
-        if let Some(name) = unknown {
-            let message = Diagnostic::error(Code::UnknownFunction, format!("no kernel `{name}`"));
-            return Err(fail(message.help(there())));
-        }
-        let is_requested =
-            |kernel: &&KernelFacts| self.kernels.is_empty() || self.kernels.contains(&kernel.name);
-        let requested = program.kernels().iter().filter(is_requested);
-        let kernels: Vec<PreparedKernel> = requested.filter_map(|it| program.kernel(&it.name)).collect();
+        let own: Vec<PreparedKernel> =
+            program.kernels().iter().filter_map(|it| program.kernel(&it.name)).collect();
+        let name = |kernel: &PreparedKernel| kernel.info().name.clone();
+        let kernels = if self.kernels.is_empty() {
+            own
+        } else {
+            let forms: Vec<PreparedKernel> = own.iter().flat_map(PreparedKernel::second_forms).collect();
+            let all = [own, forms].concat();
+            if let Some(unknown) = self.kernels.iter().find(|&it| !all.iter().any(|own| name(own) == *it)) {
+                let message = Diagnostic::error(Code::UnknownFunction, format!("no kernel `{unknown}`"));
+                return Err(fail(message.help(there())));
+            }
+            all.into_iter().filter(|it| self.kernels.contains(&name(it))).collect()
+        };
         if kernels.is_empty() {
             let text = format!("{} has no kernel", self.file.display());
             return Err(fail(

@@ -19,6 +19,7 @@ use heddle_analysis::{ControlTables, InitialShapes, divergence};
 use heddle_ir::inst::Detail;
 use heddle_ir::words::{Flag, Flags};
 use heddle_ir::{Function, Module, Op, Space, Type, Value};
+use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 use std::fmt;
 
@@ -125,6 +126,7 @@ pub fn vector_dimension(module: &Module, kernel: &str) -> VectorDimension {
         return choice;
     }
     extensions::split_extensions(&mut inlined);
+    assume_one_block(&mut inlined);
     assume_no_wrap(&mut inlined);
     let mut estimates: [DimensionEstimate; 3] = Default::default();
     for dimension in (0..3u8).filter(|&it| it == 0 || used[usize::from(it)]) {
@@ -223,6 +225,30 @@ fn dimensions_used(func: &Function) -> [bool; 3] {
         }
     }
     used
+}
+
+/// Replaces remainders by numbers of more than a brush by what they are of, in a copy for the estimate: almost no brush has lanes on both
+/// sides of a multiple.
+fn assume_one_block(func: &mut Function) {
+    let least = u128::from(2 * LANES);
+    let mut replaced: FxHashMap<Value, Value> = FxHashMap::default();
+    for inst in insts_of(func) {
+        let data = func.inst(inst);
+        let &[of, by] = &data.args[..] else { continue };
+        let known = func.unsigned_constant(by);
+        let is_replaced = match data.op {
+            Op::Urem | Op::Srem => known.is_some_and(|by| by >= least),
+            Op::And => known.is_some_and(|mask| mask & (mask + 1) == 0 && mask >= least - 1),
+            _ => false,
+        };
+        if let Some(result) = func.result(inst).filter(|_| is_replaced) {
+            let of = replaced.get(&of).copied().unwrap_or(of);
+            replaced.insert(result, of);
+        }
+    }
+    if !replaced.is_empty() {
+        func.map_values(|value| replaced.get(&value).copied().unwrap_or(value));
+    }
 }
 
 /// Adds no-wrap flags to index arithmetic, in a copy for the estimate.
