@@ -42,3 +42,10 @@ kernel void steps(global const int *wall, global const int *first, global int *l
     }
     if (is_new) last[x] = to[tx];
 }
+
+kernel void lattice(global const float *from, global float *to) {
+    uint n = get_global_id(0);
+    if (n >= 1u << 18) return;
+    uint x = n % 64u, y = n / 64u % 64u, z = n / 4096u, right = (x + 1u) % 64u, below = (y + 63u) % 64u * 64u, behind = (z + 1u) % 64u * 4096u;
+    to[n] = from[right + y * 64u + z * 4096u] + from[x + below + z * 4096u] + from[x + y * 64u + behind];
+}

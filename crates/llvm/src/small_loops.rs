@@ -35,11 +35,15 @@ const UNROLLING: &CStr =
 
 /// Maximum depth of loops in loops that are unrolled for their arrays.
 const MOST_ROUNDS: usize = 3;
-/// Maximum trip count of a loop that is unrolled for its arrays, and of instructions that it becomes. Lattices of fluids have 27 directions.
-const MOST_ITERATIONS: u64 = 32;
+/// Maximum trip count of a loop that is unrolled for its arrays, and of instructions that it becomes.
+const MOST_ITERATIONS: u64 = 16;
+/// Maximum trip count where all indices of the arrays become constants: lattices of fluids have 27 directions.
+const MOST_COUNTED_ITERATIONS: u64 = 32;
 const MOST_INSTRUCTIONS: usize = 800;
 /// Maximum number of operations between a counter and an index.
 const MOST_OPERATIONS: u32 = 6;
+/// Maximum number of addresses in an array that are looked at.
+const MOST_ADDRESSES: usize = 256;
 /// Word of LLVM's that a loop is to be unrolled whatever its size, up to a limit that it has for such words.
 const UNROLL_FULLY: &str = "llvm.loop.unroll.full";
 
@@ -147,9 +151,14 @@ fn array_loops<'m>(module: &LlvmModule, func: Val<'m>) -> Vec<Val<'m>> {
             return None;
         }
         let insts: Vec<Val<'m>> = body.iter().flat_map(|block| block.insts().collect::<Vec<_>>()).collect();
-        let is_small = trips <= MOST_ITERATIONS && insts.len() * trips as usize <= MOST_INSTRUCTIONS;
+        let is_small = trips <= MOST_COUNTED_ITERATIONS && insts.len() * trips as usize <= MOST_INSTRUCTIONS;
         let has_hint = branch.metadata(kind).is_some_and(has_unroll_hint);
-        (is_small && !has_hint && insts.iter().any(|&inst| indexes_array(inst, counter))).then_some(branch)
+        if !is_small || has_hint {
+            return None;
+        }
+        let mut arrays = insts.iter().filter_map(|&inst| indexed_array(inst, counter)).peekable();
+        arrays.peek()?;
+        (trips <= MOST_ITERATIONS || arrays.all(has_counted_indices)).then_some(branch)
     };
     blocks.iter().filter_map(of_latch).collect()
 }
@@ -190,27 +199,66 @@ fn constant(value: Val<'_>) -> Option<i64> {
     Some(if bits == 32 { i64::from(value as u32 as i32) } else { value as u64 as i64 })
 }
 
-/// True if an instruction addresses a constant table or a private array at an index that a counter gives.
-fn indexes_array<'m>(inst: Val<'m>, counter: Val<'m>) -> bool {
+/// Constant table or private array that an instruction addresses at an index that a counter gives.
+fn indexed_array<'m>(inst: Val<'m>, counter: Val<'m>) -> Option<Val<'m>> {
     if !is(inst, LLVMOpcode::LLVMGetElementPtr) {
-        return false;
+        return None;
     }
     let mut base = inst.operand(0);
-    // Helpers take pointers of the generic address space since OpenCL C 2.0.
-    while is(base, LLVMOpcode::LLVMGetElementPtr) || is(base, LLVMOpcode::LLVMAddrSpaceCast) {
+    while is_derived(base) {
         base = base.operand(0);
     }
     let is_table = base.kind() == LLVMValueKind::LLVMGlobalVariableValueKind && base.is_global_constant();
     let is_array = is_table || is(base, LLVMOpcode::LLVMAlloca);
-    is_array && inst.operands().skip(1).any(|index| comes_from(index, counter, 0))
+    (is_array && inst.operands().skip(1).any(|index| comes_from(index, counter, 0))).then_some(base)
+}
+
+/// True for an address of a part of another one. Helpers take pointers of the generic address space since OpenCL C 2.0.
+fn is_derived(address: Val<'_>) -> bool {
+    is(address, LLVMOpcode::LLVMGetElementPtr) || is(address, LLVMOpcode::LLVMAddrSpaceCast)
+}
+
+/// True for a table, and for an array whose indices are sums of constants and counters.
+fn has_counted_indices(array: Val<'_>) -> bool {
+    let mut open = if is(array, LLVMOpcode::LLVMAlloca) { vec![array] } else { Vec::new() };
+    let mut addresses = 0;
+    while let Some(address) = open.pop() {
+        addresses += 1;
+        let users = address.users(MOST_ADDRESSES);
+        let derived: Vec<Val<'_>> = users.into_iter().filter(|&user| is_derived(user)).collect();
+        if addresses > MOST_ADDRESSES
+            || derived.iter().any(|it| it.operands().skip(1).any(|index| !is_counted(index, 0)))
+        {
+            return false;
+        }
+        open.extend(derived);
+    }
+    true
+}
+
+/// True for a sum of constants and of counters that begin with one.
+fn is_counted(index: Val<'_>, depth: u32) -> bool {
+    let is_step = |value: Val<'_>| {
+        is(value, LLVMOpcode::LLVMAdd) && value.operand(0) == index && constant(value.operand(1)).is_some()
+    };
+    let is_counter = || index.incoming().into_iter().all(|(it, _)| constant(it).is_some() || is_step(it));
+    constant(index).is_some()
+        || is(index, LLVMOpcode::LLVMPHI) && is_counter()
+        || is_sum(index)
+            && depth < MOST_OPERATIONS
+            && index.operands().all(|operand| is_counted(operand, depth + 1))
+}
+
+/// True for an operation of sums, products with constants, or conversions.
+fn is_sum(value: Val<'_>) -> bool {
+    use LLVMOpcode::{LLVMAdd, LLVMMul, LLVMOr, LLVMSExt, LLVMShl, LLVMSub, LLVMTrunc, LLVMZExt};
+    const SUMS: [LLVMOpcode; 8] = [LLVMAdd, LLVMSub, LLVMMul, LLVMShl, LLVMOr, LLVMSExt, LLVMZExt, LLVMTrunc];
+    SUMS.into_iter().any(|op| is(value, op))
 }
 
 fn comes_from<'m>(value: Val<'m>, counter: Val<'m>, depth: u32) -> bool {
-    use LLVMOpcode::{LLVMAdd, LLVMMul, LLVMOr, LLVMSExt, LLVMShl, LLVMSub, LLVMTrunc, LLVMZExt};
-    const SUMS: [LLVMOpcode; 8] = [LLVMAdd, LLVMSub, LLVMMul, LLVMShl, LLVMOr, LLVMSExt, LLVMZExt, LLVMTrunc];
-    let is_sum = SUMS.into_iter().any(|op| is(value, op));
     value == counter
-        || is_sum
+        || is_sum(value)
             && depth < MOST_OPERATIONS
             && value.operands().any(|operand| comes_from(operand, counter, depth + 1))
 }

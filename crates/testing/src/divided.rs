@@ -150,13 +150,17 @@ pub fn dividing_kernel(seed: u64) -> DividingKernel {
     let mut index = item;
     // A loop over the grid, up to the product of the two numbers.
     let [is_loop, is_guarded] = [20, 20].map(|percent| random.chance(percent));
-    let mut end = 0;
+    let has_constants = random.chance(25);
+    let mut end = String::new();
     if is_loop || is_guarded {
         let [w, h] = [(1, w), (2, h)].map(|(parameter, bits)| match bits {
             64 => parameter,
             _ => kernel.condition(&format!("zext i64, v{parameter}")),
         });
-        end = kernel.condition(&format!("mul v{w}, v{h}"));
+        end = format!("v{}", kernel.condition(&format!("mul v{w}, v{h}")));
+        if has_constants && random.chance(60) {
+            end = random.pick(&["64", "128", "192", "448", "2000"]).to_string();
+        }
     }
     let mut before = "block0";
     if is_guarded {
@@ -165,11 +169,12 @@ pub fn dividing_kernel(seed: u64) -> DividingKernel {
             true => item,
             false => kernel.condition(&format!("add v{item}, {}", random.pick(&[1, 2]))),
         };
-        let (a, b) = if random.chance(50) { (guarded, end) } else { (end, guarded) };
-        let less = if a == guarded { ["slt", "ult"] } else { ["sgt", "ugt"] };
-        let more = if a == guarded { ["sge", "uge"] } else { ["sle", "ule"] };
+        let guarded = format!("v{guarded}");
+        let (a, b) = if random.chance(50) { (&guarded, &end) } else { (&end, &guarded) };
+        let less = if *a == guarded { ["slt", "ult"] } else { ["sgt", "ugt"] };
+        let more = if *a == guarded { ["sge", "uge"] } else { ["sle", "ule"] };
         let predicate = random.pick(if negated { &more } else { &less });
-        let condition = kernel.condition(&format!("icmp {predicate} v{a}, v{b}"));
+        let condition = kernel.condition(&format!("icmp {predicate} {a}, {b}"));
         let targets = if negated { "block4, block3" } else { "block3, block4" };
         let stored = kernel.condition(&format!("trunc i32, v{item}"));
         let idle = if random.chance(80) { String::new() } else { format!("  store v{stored}, v0\n") };
@@ -190,8 +195,8 @@ pub fn dividing_kernel(seed: u64) -> DividingKernel {
         // Values of the work-item, and of the iteration.
         kernel.values[1] = vec![item, index];
         is_next = match random.below(2) {
-            0 => kernel.condition(&format!("icmp {} v{next}, v{end}", random.pick(&["slt", "ult"]))),
-            _ => kernel.condition(&format!("icmp {} v{end}, v{next}", random.pick(&["sgt", "ugt"]))),
+            0 => kernel.condition(&format!("icmp {} v{next}, {end}", random.pick(&["slt", "ult"]))),
+            _ => kernel.condition(&format!("icmp {} {end}, v{next}", random.pick(&["sgt", "ugt"]))),
         };
     }
     let narrow = kernel.add(0, &format!("trunc i32, v{index}"));
@@ -221,7 +226,6 @@ pub fn dividing_kernel(seed: u64) -> DividingKernel {
         let less = kernel.condition(&format!("add v{w}, {}", random.pick(&[-1, 1, 2])));
         divisors[wide].push((kernel.condition(&format!("umax v{less}, 1")), 4));
     }
-    let has_constants = random.chance(25);
     let mut masked: Vec<(u32, usize)> = Vec::new();
     // Quotients, to be multiplied again.
     let mut quotients: Vec<(u32, usize)> = Vec::new();
@@ -231,7 +235,7 @@ pub fn dividing_kernel(seed: u64) -> DividingKernel {
         let value = kernel.pick(wide, &mut random);
         let (divisor, number) = divisors[wide][random.below(divisors[wide].len())];
         if has_constants && random.chance(60) {
-            if random.chance(10) {
+            if random.chance(20) {
                 // A product that wraps around before it is converted.
                 let product = kernel.condition(&format!("shl v{narrow}, {}", random.pick(&[20, 30])));
                 let product =
@@ -239,7 +243,13 @@ pub fn dividing_kernel(seed: u64) -> DividingKernel {
                 kernel.add(1, &format!("and v{product}, {}", random.pick(&[-64, -2])));
             }
             let value = if random.chance(50) { kernel.values[wide][0] } else { value };
-            let op = match random.below(9) {
+            let op = match random.below(10) {
+                // Neighbours in a field of bits.
+                9 => {
+                    let added = random.pick(&[1, 64, 64, 128, -64, 192, 96]);
+                    let sum = kernel.condition(&format!("add v{value}, {added}"));
+                    format!("and v{sum}, {}", random.pick(&[64, 192, 192, 448, -64, -128, 63]))
+                }
                 0 => format!("{} v{value}, {}", random.pick(&["sdiv", "udiv"]), random.pick(&CONSTANTS)),
                 1 => format!("{} v{value}, {}", random.pick(&["srem", "urem"]), random.pick(&CONSTANTS)),
                 2 => format!("{} v{value}, {}", random.pick(&["lshr", "ashr"]), random.pick(&[1, 2, 6, 7])),

@@ -61,9 +61,9 @@ impl StrideCondition {
         self.max < range_of(self.width, self.is_signed).1
     }
 
-    /// True if the condition only says that a value of fewer than 64 bits does not wrap around in a lane.
+    /// True if the condition only says that a value of fewer than 64 bits, not some bits of one, does not wrap around in a lane.
     pub fn tests_wrap(&self) -> bool {
-        self.bound.is_none() && self.min != self.max && self.width < 64
+        self.bound.is_none() && self.min != self.max && self.width < 64 && !self.is_truncated
     }
 
     /// Describes the condition in terms of the source: as a comparison of its expressions, or in words for values without one.
@@ -76,6 +76,7 @@ impl StrideCondition {
         let width = self.width;
         match self.bound {
             None if self.min == self.max => "an index has one value".into(),
+            None if self.is_truncated => format!("the low {width} bits of the index do not wrap around"),
             None => format!("the {width}-bit index does not wrap around"),
             Some(_) => format!("the {width}-bit index is within its bounds in all lanes"),
         }

@@ -8,7 +8,7 @@ use heddle_testing::divided::{clamping_kernel, cuts_at_guards, divides_by, divid
 use heddle_testing::grid_iterations::{grid_kernel, spreads_iterations};
 
 /// Maximum number of kernels until a fault must show.
-const MOST_PROGRAMS: u64 = 2000;
+const MOST_PROGRAMS: u64 = 8000;
 
 divide_by_forms!(heddle_faults::transform::kernels);
 

@@ -13,7 +13,7 @@
 //! Requires: Stage::Source.  Ensures: for positive extents and indices below 2³¹, the same work-items, in another order. The order of work-items
 //! is not defined, and the kernel observes nothing of the launch but the index.
 
-use super::index_digits::{IndexDigits, ScaledDigits};
+use super::index_digits::{IndexDigits, MaskedSum, ScaledDigits};
 use super::index_extents::{ExtentFactor, IndexExtent};
 use super::insts_of;
 use super::linear_indices::linearize;
@@ -26,9 +26,9 @@ use heddle_ir::{Function, Op, Scalar, Type, Value};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// Divides the index of a kernel of one dimension. Returns the extents of its dimensions but the last, none if no extent divides the index.
-pub(super) fn divide(kernel: &mut Function) -> Vec<IndexExtent> {
-    let digits = IndexDigits::of(kernel);
+/// Divides the index of a kernel of one dimension, which is below a constant if one is given. Returns the extents of its dimensions but the last, none if no extent divides the index.
+pub(super) fn divide(kernel: &mut Function, bound: Option<u64>) -> Vec<IndexExtent> {
+    let digits = IndexDigits::of(kernel, bound);
     if digits.radices.is_empty() {
         return Vec::new();
     }
@@ -171,6 +171,16 @@ impl IndexDigits {
             let data = func.inst_mut(*inst);
             data.args = [column, *rest].into_iter().collect();
             data.flags = Flags::NONE;
+        }
+        for &MaskedSum { inst, ref digits, power, added } in &self.masked_sums {
+            let wide = usize::from(is_wide(func, func.inst(inst).args[0]));
+            let number = number(func, digits)?[wide];
+            let mut builder = Builder::new(func, InsertPoint::Before(first));
+            let scalar = [Scalar::I32, Scalar::I64][wide];
+            let [power, added] = [power.into(), added].map(|it| builder.int(scalar, it));
+            let start = builder.op(Op::Mul, &[number, power]);
+            let sum = builder.op(Op::Add, &[start, added]);
+            func.inst_mut(inst).args[0] = sum;
         }
         for (inst, digits, is_zero) in &self.comparisons {
             let wide = usize::from(is_wide(func, func.inst(*inst).args[0]));

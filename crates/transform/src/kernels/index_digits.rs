@@ -29,6 +29,16 @@ pub(super) struct ScaledDigits {
     pub(super) factor: IndexExtent,
 }
 
+/// Mask of a sum of a number and a multiple of a power of two below which the mask has no bits: lower digits of the number do not count.
+pub(super) struct MaskedSum {
+    /// The mask.
+    pub(super) inst: Inst,
+    /// Digits of the number from the power on.
+    pub(super) digits: Range<usize>,
+    pub(super) power: u64,
+    pub(super) added: i128,
+}
+
 /// Digit that is to be split, so that a number ends within it.
 struct DigitSplit {
     digit: usize,
@@ -41,11 +51,14 @@ struct DigitSplit {
 pub(super) struct IndexDigits {
     /// Extents of the digits but the last one.
     pub(super) radices: Vec<IndexExtent>,
+    /// Constant that the index is below.
+    bound: Option<u64>,
     pub(super) values: FxHashMap<Value, ScaledDigits>,
     /// Subtractions of the higher digits and of something else, with the latter and the lower digits.
     pub(super) differences: Vec<(Inst, Value, Range<usize>)>,
     /// Comparisons that tell whether some digits are zero, with these, and whether they hold if so.
     pub(super) comparisons: Vec<(Inst, Range<usize>, bool)>,
+    pub(super) masked_sums: Vec<MaskedSum>,
 }
 
 impl IndexDigits {
@@ -92,13 +105,19 @@ impl IndexDigits {
         true
     }
 
-    /// Finds the digits of an index, and the values that consist of them.
-    pub(super) fn of(func: &Function) -> IndexDigits {
-        let mut digits = IndexDigits::default();
+    /// Finds the digits of an index, which is below a constant if one is given, and the values that consist of them.
+    pub(super) fn of(func: &Function, bound: Option<u64>) -> IndexDigits {
+        let mut digits = IndexDigits { bound, ..IndexDigits::default() };
         while !digits.find(func) {}
-        digits.comparisons =
-            insts_of(func).into_iter().filter_map(|inst| digits.comparison_of(func, inst)).collect();
+        let insts = insts_of(func);
+        digits.comparisons = insts.iter().filter_map(|&inst| digits.comparison_of(func, inst)).collect();
+        digits.masked_sums = insts.iter().filter_map(|&inst| digits.masked_sum_of(func, inst)).collect();
         digits
+    }
+
+    /// True if the index is below a number.
+    fn is_below(&self, number: u64) -> bool {
+        self.bound.is_some_and(|bound| bound <= number)
     }
 
     /// Finds the values that consist of digits. False if a digit was split, so that they have to be found again.
@@ -143,6 +162,10 @@ impl IndexDigits {
         is_quotient: bool,
     ) -> Result<Option<ScaledDigits>, DigitSplit> {
         let (Some(digits), Some(divisor)) = (digits, divisor) else { return Ok(None) };
+        let whole = || ScaledDigits { digits: digits.clone(), factor: IndexExtent::constant(1) };
+        if divisor.as_constant().is_some_and(|it| self.is_below(it)) {
+            return Ok((!is_quotient).then(whole));
+        }
         let Some(cut) = self.cut(digits, &divisor)? else { return Ok(None) };
         let part = if is_quotient { cut..digits.end } else { digits.start..cut };
         Ok((!part.is_empty()).then(|| ScaledDigits { digits: part, factor: IndexExtent::constant(1) }))
@@ -261,6 +284,9 @@ impl IndexDigits {
             if bits <= shift || bits - shift >= 31 {
                 continue;
             }
+            if !is_quotient && self.is_small(scaled) && self.is_below(1 << bits) {
+                continue;
+            }
             match self.part(Some(&digits), Some(power(bits - shift)), is_quotient)? {
                 Some(part) => digits = part.digits,
                 None => return Ok(None),
@@ -268,6 +294,22 @@ impl IndexDigits {
         }
         let is_known = high > shift;
         Ok(is_known.then(|| ScaledDigits { digits, factor: power(low.max(shift)) }))
+    }
+
+    /// Mask of a sum whose number has digits below the mask.
+    fn masked_sum_of(&self, func: &Function, inst: Inst) -> Option<MaskedSum> {
+        let data = func.inst(inst);
+        let (Op::And, &[sum, mask]) = (data.op, &data.args[..]) else { return None };
+        let low = func.signed_constant(mask)?.trailing_zeros();
+        let sum = func.inst(func.def_inst(sum)?);
+        let (Op::Add, &[number, added]) = (sum.op, &sum.args[..]) else { return None };
+        let (scaled, added) = (self.values.get(&number)?, func.signed_constant(added)?);
+        let shift = scaled.factor.as_constant().filter(|it| it.is_power_of_two())?.trailing_zeros();
+        let power =
+            1u64.checked_shl(low).filter(|_| low < 31 && low > shift && added.trailing_zeros() >= low)?;
+        let cut = self.cut(&scaled.digits, &IndexExtent::constant(power >> shift)).ok()??;
+        let digits = cut..scaled.digits.end;
+        (!digits.is_empty()).then_some(MaskedSum { inst, digits, power, added })
     }
 
     /// Sum of a number and of its higher digits.

@@ -69,7 +69,8 @@ pub fn launch_form(func: &Function, is_observer: impl Fn(&str) -> bool) -> Optio
             _ => {}
         }
     }
-    let extents = if dimensions == 1 { divide(&mut kernel) } else { Vec::new() };
+    let bound = bounds[0].as_ref().and_then(IndexExtent::as_constant);
+    let extents = if dimensions == 1 { divide(&mut kernel, bound) } else { Vec::new() };
     while remove_dead(&mut kernel) {}
     let iterations = if is_all { IndependentIterations::of(&kernel) } else { None };
     let what = match (&extents[..], &bounds, &iterations) {
