@@ -1,6 +1,6 @@
 //! Contexts.
 
-use super::device::{devices, handles};
+use super::device::{asks_for_device, devices, handles};
 use super::info::Info;
 use super::pointer::{ClInput, ClOutput, UserData};
 use crate::cl::*;
@@ -62,10 +62,7 @@ makers! {
     ) {
         let properties = properties(list)?;
         let notify = notify(function, data)?;
-        let known = CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR
-            | CL_DEVICE_TYPE_CUSTOM;
-        ensure(kinds == CL_DEVICE_TYPE_ALL || (kinds != 0 && kinds & !known == 0), CL_INVALID_DEVICE_TYPE)?;
-        ensure(kinds & (CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT) != 0, CL_DEVICE_NOT_FOUND)?;
+        ensure(asks_for_device(kinds)?, CL_DEVICE_NOT_FOUND)?;
         Ok(publish(Arc::new(ClContext::new(vec![device().clone()], properties, notify))))
     }
 }

@@ -15,7 +15,7 @@ use crate::core::platform::{
 use crate::core::registry::{find, handle_of, publish, references, release, retain};
 use crate::core::svm::SVM_TYPES;
 use std::ffi::c_void;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// Version of the language without a build option.
 const OPENCL_C_1_2: u32 = 1 << 22 | 2 << 12;
@@ -135,16 +135,44 @@ fn partition_properties(list: ClInput<isize>, units: usize) -> Vec<isize> {
     })
 }
 
+/// Type that the device reports: that of a CPU, or the one of `HEDDLE_DEVICE_TYPE`, for programs that take GPUs only.
+fn device_type() -> u64 {
+    static TYPE: LazyLock<u64> = LazyLock::new(|| {
+        let text = std::env::var("HEDDLE_DEVICE_TYPE").unwrap_or_default();
+        match text.trim() {
+            "" | "cpu" => CL_DEVICE_TYPE_CPU,
+            "gpu" => CL_DEVICE_TYPE_GPU,
+            "accelerator" => CL_DEVICE_TYPE_ACCELERATOR,
+            other => {
+                eprintln!(
+                    "heddle: unknown value `{other}` of HEDDLE_DEVICE_TYPE\nhelp: write cpu, gpu or accelerator"
+                );
+                CL_DEVICE_TYPE_CPU
+            }
+        }
+    });
+    *TYPE
+}
+
+/// True if an application that asks for devices of these types asks for the device.
+pub(crate) fn asks_for_device(kinds: u64) -> Result<bool, ClError> {
+    let known = CL_DEVICE_TYPE_DEFAULT
+        | CL_DEVICE_TYPE_CPU
+        | CL_DEVICE_TYPE_GPU
+        | CL_DEVICE_TYPE_ACCELERATOR
+        | CL_DEVICE_TYPE_CUSTOM;
+    ensure(kinds == CL_DEVICE_TYPE_ALL || (kinds != 0 && kinds & !known == 0), CL_INVALID_DEVICE_TYPE)?;
+    Ok(kinds & (device_type() | CL_DEVICE_TYPE_DEFAULT) != 0)
+}
+
 entries! {
     fn clGetDeviceIDs(of: ClHandle, kinds: u64, count: cl_uint, devices: ClOutput<ClHandle>, there: ClOutput<cl_uint>) {
         if !of.is_null() {
             find::<Platform>(of)?;
         }
-        let known = CL_DEVICE_TYPE_DEFAULT | CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_GPU | CL_DEVICE_TYPE_ACCELERATOR
-            | CL_DEVICE_TYPE_CUSTOM;
-        ensure(kinds == CL_DEVICE_TYPE_ALL || (kinds != 0 && kinds & !known == 0), CL_INVALID_DEVICE_TYPE)?;
+        let is_asked_for = asks_for_device(kinds)?;
         ensure((count == 0) == devices.is_null() && !(devices.is_null() && there.is_null()), CL_INVALID_VALUE)?;
-        if kinds & (CL_DEVICE_TYPE_CPU | CL_DEVICE_TYPE_DEFAULT) == 0 {
+        if !is_asked_for {
             there.write(0);
             return Err(ClError(CL_DEVICE_NOT_FOUND));
         }
@@ -157,7 +185,7 @@ entries! {
         let device = find::<Device>(of)?;
         let info = Info::new(size, value, needed);
         match name {
-            CL_DEVICE_TYPE => info.value(CL_DEVICE_TYPE_CPU),
+            CL_DEVICE_TYPE => info.value(device_type()),
             CL_DEVICE_VENDOR_ID => info.value(0u32),
             CL_DEVICE_MAX_COMPUTE_UNITS => info.value(device.compute_units()),
             CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS => info.value(3u32),

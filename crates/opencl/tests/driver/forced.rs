@@ -1,7 +1,7 @@
 //! Kernels compute the same whatever is forced in the place of what models choose: workloads of the benchmark, small, against
 //! what the host finds.
 
-use crate::place::{command, scratch};
+use crate::place::{command, compile, scratch};
 use std::path::Path;
 use std::process::Command;
 
@@ -72,4 +72,18 @@ fn misspelled_options_are_reported() {
         output.status.success() && messages.contains("HEDDLE_OPTIONS") && messages.contains("most"),
         "{messages}"
     );
+}
+
+#[test]
+fn the_device_is_found_by_the_type_that_is_asked_of_it() {
+    let program = compile("device-type.c").display().to_string();
+    // By the types of CPUs, GPUs, accelerators, the default one and all: the type that it reports.
+    for (value, wanted) in [("", "2 -1 -1 2 2 "), ("cpu", "2 -1 -1 2 2 "), ("gpu", "-1 4 -1 4 4 ")] {
+        let output = command(&program, &[]).env("HEDDLE_DEVICE_TYPE", value).output().expect("it starts");
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), wanted, "{value}");
+    }
+    let output = command(&program, &[]).env("HEDDLE_DEVICE_TYPE", "fpga").output().expect("it starts");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(messages.contains("write cpu, gpu or accelerator"), "{messages}");
 }
