@@ -258,7 +258,7 @@ impl PreparedKernel {
             self.keep_estimates(&print_estimates(&known));
         }
         // Lanes beyond a short row have no work-item.
-        let row = base.axes.to_axes(local)[0].next_power_of_two();
+        let row = base.axes.to_axes(local)[0].min(MAX_DEFAULT_LANES).next_power_of_two();
         let of = |variant: CodeVariant| {
             let estimate = known.get(&variant.key()).copied().flatten();
             let idle = f64::from(variant.brush[0].max(row)) / f64::from(row);

@@ -26,7 +26,8 @@ use heddle_ir::{Function, Op, Scalar, Type, Value};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// Divides the index of a kernel of one dimension, which is below a constant if one is given. Returns the extents of its dimensions but the last, none if no extent divides the index.
+/// Divides the index of a kernel of one dimension, which is below a constant if one is given. Returns the extents of its dimensions but the
+/// last, none if no extent divides the index.
 pub(super) fn divide(kernel: &mut Function, bound: Option<u64>) -> Vec<IndexExtent> {
     let digits = IndexDigits::of(kernel, bound);
     if digits.radices.is_empty() {

@@ -58,6 +58,7 @@ pub(super) struct IndexDigits {
     pub(super) differences: Vec<(Inst, Value, Range<usize>)>,
     /// Comparisons that tell whether some digits are zero, with these, and whether they hold if so.
     pub(super) comparisons: Vec<(Inst, Range<usize>, bool)>,
+    /// Masks of neighbours: `(i + 128) & 16256`.
     pub(super) masked_sums: Vec<MaskedSum>,
 }
 
@@ -284,7 +285,8 @@ impl IndexDigits {
             if bits <= shift || bits - shift >= 31 {
                 continue;
             }
-            if !is_quotient && self.is_small(scaled) && self.is_below(1 << bits) {
+            let is_whole = || 1u64.checked_shl(bits).is_some_and(|end| self.is_below(end));
+            if !is_quotient && self.is_small(scaled) && is_whole() {
                 continue;
             }
             match self.part(Some(&digits), Some(power(bits - shift)), is_quotient)? {

@@ -238,7 +238,7 @@ fn assume_one_block(func: &mut Function) {
         let known = func.unsigned_constant(by);
         let is_replaced = match data.op {
             Op::Urem | Op::Srem => known.is_some_and(|by| by >= least),
-            Op::And => known.is_some_and(|mask| mask & (mask + 1) == 0 && mask >= least - 1),
+            Op::And => known.is_some_and(|mask| mask & mask.wrapping_add(1) == 0 && mask >= least - 1),
             _ => false,
         };
         if let Some(result) = func.result(inst).filter(|_| is_replaced) {
