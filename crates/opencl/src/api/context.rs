@@ -1,6 +1,6 @@
 //! Contexts.
 
-use super::device::{asks_for_device, devices, handles};
+use super::device::{devices, handles, requests_device};
 use super::info::Info;
 use super::pointer::{ClInput, ClOutput, UserData};
 use crate::cl::*;
@@ -62,7 +62,7 @@ makers! {
     ) {
         let properties = properties(list)?;
         let notify = notify(function, data)?;
-        ensure(asks_for_device(kinds)?, CL_DEVICE_NOT_FOUND)?;
+        ensure(requests_device(kinds)?, CL_DEVICE_NOT_FOUND)?;
         Ok(publish(Arc::new(ClContext::new(vec![device().clone()], properties, notify))))
     }
 }

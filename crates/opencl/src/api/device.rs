@@ -154,8 +154,8 @@ fn device_type() -> u64 {
     *TYPE
 }
 
-/// True if an application that asks for devices of these types asks for the device.
-pub(crate) fn asks_for_device(kinds: u64) -> Result<bool, ClError> {
+/// True if the device is among devices of these types.
+pub(crate) fn requests_device(kinds: u64) -> Result<bool, ClError> {
     let known = CL_DEVICE_TYPE_DEFAULT
         | CL_DEVICE_TYPE_CPU
         | CL_DEVICE_TYPE_GPU
@@ -170,9 +170,9 @@ entries! {
         if !of.is_null() {
             find::<Platform>(of)?;
         }
-        let is_asked_for = asks_for_device(kinds)?;
+        let is_requested = requests_device(kinds)?;
         ensure((count == 0) == devices.is_null() && !(devices.is_null() && there.is_null()), CL_INVALID_VALUE)?;
-        if !is_asked_for {
+        if !is_requested {
             there.write(0);
             return Err(ClError(CL_DEVICE_NOT_FOUND));
         }

@@ -75,7 +75,7 @@ fn misspelled_options_are_reported() {
 }
 
 #[test]
-fn the_device_is_found_by_the_type_that_is_asked_of_it() {
+fn the_device_is_found_by_the_type_of_the_environment() {
     let program = compile("device-type.c").display().to_string();
     // By the types of CPUs, GPUs, accelerators, the default one and all: the type that it reports.
     for (value, wanted) in [("", "2 -1 -1 2 2 "), ("cpu", "2 -1 -1 2 2 "), ("gpu", "-1 4 -1 4 4 ")] {
