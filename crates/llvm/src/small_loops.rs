@@ -236,7 +236,7 @@ fn has_counted_indices(array: Val<'_>) -> bool {
     true
 }
 
-/// True for a sum of constants and of counters that begin with one.
+/// True for a sum of constants and of counters whose first value is a constant.
 fn is_counted(index: Val<'_>, depth: u32) -> bool {
     let is_step = |value: Val<'_>| {
         is(value, LLVMOpcode::LLVMAdd) && value.operand(0) == index && constant(value.operand(1)).is_some()
@@ -249,7 +249,7 @@ fn is_counted(index: Val<'_>, depth: u32) -> bool {
             && index.operands().all(|operand| is_counted(operand, depth + 1))
 }
 
-/// True for an operation of sums, products with constants, or conversions.
+/// True for the operations that indices are computed by.
 fn is_sum(value: Val<'_>) -> bool {
     use LLVMOpcode::{LLVMAdd, LLVMMul, LLVMOr, LLVMSExt, LLVMShl, LLVMSub, LLVMTrunc, LLVMZExt};
     const SUMS: [LLVMOpcode; 8] = [LLVMAdd, LLVMSub, LLVMMul, LLVMShl, LLVMOr, LLVMSExt, LLVMZExt, LLVMTrunc];

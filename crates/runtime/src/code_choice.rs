@@ -1,16 +1,18 @@
 //! Choice of a kernel's first code by estimates, before any code ran.
 //!
 //! For launches in groups of one size there are several codes: one lane, half, twice and four times the lanes of a register, a tile of
-//! two dimensions, and code that runs parts one work-item after the other. Each is made up to stage Wide and estimated
+//! two dimensions, and code that runs parts one work-item after the other. Where rows are short, compiled code of longer brushes is one of them;
+//! its estimate counts the lanes without a work-item. Each is made up to stage Wide and estimated
 //! (`heddle_transform::code_estimate`); LLVM compiles the one with the least time, that of its compilation included. The estimates also
 //! order the candidates of run-time selection, and are kept on disk.
 //!
 //! Decision: how long a kernel will run is not known, so some hundred launches like the first one are assumed, in which faster code must gain
 //! what its compilation takes longer. Where a kernel runs for longer, run-time selection comes to the fastest code. Code of 64 lanes takes
 //! LLVM twice the time that code of 16 lanes takes, and a kernel of some hundred lines 0.1 s. Where code was compiled before the launch, other
-//! code must gain its compilation in this launch alone: if there are more, run-time selection compiles it beside them. Computed from the measured times of all codes of 72
-//! kernels, with `COMPILATION` for each instruction, choices for 300 launches take 0.93 of those for half a second in the first launch and in the first ten, 0.95 in
-//! the first hundred, 0.99 in the first thousand, and 1.02 in ten thousand without trials.
+//! code must gain its compilation in this launch alone: if there are more, run-time selection compiles it during them. Computed from the
+//! measured times of all codes of 72 kernels without compiled code, with `COMPILATION` for each instruction, choices for 300 launches take
+//! 0.93 of those for half a second in the first launch and in the first ten, 0.95 in the first hundred, 0.99 in the first thousand, and 1.02
+//! in ten thousand without trials.
 
 use crate::code::{BuildError, EstimatedCost, estimate};
 use crate::environment;

@@ -61,7 +61,8 @@ impl StrideCondition {
         self.max < range_of(self.width, self.is_signed).1
     }
 
-    /// True if the condition only says that a value of fewer than 64 bits, not some bits of one, does not wrap around in a lane.
+    /// True if the condition only says that a value of fewer than 64 bits does not wrap around in a lane: a wider index needs none. Bits that the
+    /// source masks wrap around in any width.
     pub fn tests_wrap(&self) -> bool {
         self.bound.is_none() && self.min != self.max && self.width < 64 && !self.is_truncated
     }

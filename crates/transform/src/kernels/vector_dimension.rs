@@ -11,7 +11,8 @@
 //! axis: a launch runs short rows below each other, so that the cache holds the lines of the others. Otherwise the second axis is the
 //! dimension along which more loads are uniform: the rows of a tile share them (a row of a matrix, for several rows of the product).
 //!
-//! The choice affects speed only: any order is correct. So the estimate may assume that index arithmetic does not wrap.
+//! The choice affects speed only: any order is correct. So the estimate may assume that index arithmetic does not wrap,
+//! and that the lanes of a brush are in one block of a remainder.
 
 use super::{KernelOptions, extensions, inline, insts_of, launch_params, observes_lanes};
 use heddle_analysis::shape::Geometry;
@@ -227,8 +228,7 @@ fn dimensions_used(func: &Function) -> [bool; 3] {
     used
 }
 
-/// Replaces remainders by numbers of more than a brush by what they are of, in a copy for the estimate: almost no brush has lanes on both
-/// sides of a multiple.
+/// Replaces `x % n` and `x & (n - 1)` by `x` where n is two brushes or more, in a copy for the estimate: few brushes span a multiple of n.
 fn assume_one_block(func: &mut Function) {
     let least = u128::from(2 * LANES);
     let mut replaced: FxHashMap<Value, Value> = FxHashMap::default();
@@ -369,6 +369,17 @@ block0:
             "lanes along dimension 1: 2 of 2 accesses are contiguous or uniform, 0 along dimension 0; \
              estimated cost 2 instead of 20"
         );
+    }
+
+    #[test]
+    fn remainders_of_more_than_a_brush_are_contiguous() {
+        let with = |remainder: &str| {
+            let column = format!("  v20 = add v4, 1\n  v21 = {remainder}\n  v6 = add v5, v21\n");
+            let text = copy(0, 1, "").to_string().replace("  v6 = add v5, v4\n", &column);
+            innermost(&parse_module(&text).unwrap_or_else(|error| panic!("{error:?}")))
+        };
+        assert_eq!(["and v20, 127", "urem v20, 100"].map(with), [1, 1]);
+        assert_eq!(["and v20, 7", "urem v20, 5", "and v20, 120"].map(with), [0, 0, 0]);
     }
 
     #[test]
