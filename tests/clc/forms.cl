@@ -49,3 +49,8 @@ kernel void lattice(global const float *from, global float *to) {
     uint x = n % 64u, y = n / 64u % 64u, z = n / 4096u, right = (x + 1u) % 64u, below = (y + 63u) % 64u * 64u, behind = (z + 1u) % 64u * 4096u;
     to[n] = from[right + y * 64u + z * 4096u] + from[x + below + z * 4096u] + from[x + y * 64u + behind];
 }
+
+kernel void ring(global const float *from, global float *to, int n) {
+    int x = get_global_id(0);
+    to[x] = from[x == n - 1 ? 0 : x + 1] + from[x == 0 ? n - 1 : x - 1];
+}

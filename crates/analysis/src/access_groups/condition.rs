@@ -13,6 +13,17 @@ pub struct UniformBound {
     pub reach: i64,
 }
 
+/// Purpose of a condition.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ConditionPurpose {
+    /// No lane of an index wraps around.
+    NoWrap,
+    /// All lanes of an index are within the bounds that clamp it.
+    InBounds,
+    /// A comparison has one result in all lanes, so all choose the same of two indices.
+    OneArm,
+}
+
 /// Range check of a value when the access executes. It applies to the number of lane 0, active or not.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StrideCondition {
@@ -30,6 +41,8 @@ pub struct StrideCondition {
     pub min: i128,
     /// Maximum allowed number.
     pub max: i128,
+    /// Purpose of the check, for the descriptions for users.
+    pub purpose: ConditionPurpose,
     /// Uniform bound to compare with. The value plus the bound's reach does not wrap if all conditions of the access hold.
     pub bound: Option<UniformBound>,
 }
@@ -64,7 +77,10 @@ impl StrideCondition {
     /// True if the condition only says that a value of fewer than 64 bits does not wrap around in a lane: a wider index needs none. Bits that the
     /// source masks wrap around in any width.
     pub fn tests_wrap(&self) -> bool {
-        self.bound.is_none() && self.min != self.max && self.width < 64 && !self.is_truncated
+        self.purpose == ConditionPurpose::NoWrap
+            && self.min != self.max
+            && self.width < 64
+            && !self.is_truncated
     }
 
     /// Describes the condition in terms of the source: as a comparison of its expressions, or in words for values without one.
@@ -75,11 +91,16 @@ impl StrideCondition {
             return text.replace(" in lane 0", "").replace(" (signed)", "");
         }
         let width = self.width;
-        match self.bound {
-            None if self.min == self.max => "an index has one value".into(),
-            None if self.is_truncated => format!("the low {width} bits of the index do not wrap around"),
-            None => format!("the {width}-bit index does not wrap around"),
-            Some(_) => format!("the {width}-bit index is within its bounds in all lanes"),
+        if self.bound.is_none() && self.min == self.max {
+            return "an index has one value".into();
+        }
+        match self.purpose {
+            ConditionPurpose::InBounds => format!("the {width}-bit index is within its bounds in all lanes"),
+            ConditionPurpose::OneArm => "all lanes choose the same index".into(),
+            ConditionPurpose::NoWrap if self.is_truncated => {
+                format!("the low {width} bits of the index do not wrap around")
+            }
+            ConditionPurpose::NoWrap => format!("the {width}-bit index does not wrap around"),
         }
     }
 
@@ -158,6 +179,7 @@ mod tests {
             is_signed: true,
             min: -3,
             max: 100,
+            purpose: ConditionPurpose::NoWrap,
             bound: None,
         };
         let holds = |bits, lane| signed.holds(bits, lane, None);

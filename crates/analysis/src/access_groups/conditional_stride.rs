@@ -1,11 +1,12 @@
 //! Strides of the terms of an address, unconditional or under run-time conditions.
 
+use heddle_ir::inst::Detail;
 use heddle_ir::types::MAX_LANES;
-use heddle_ir::words::Flag;
+use heddle_ir::words::{Flag, IntPredicate};
 use heddle_ir::{Block, Inst, Op, Value};
 use smallvec::SmallVec;
 
-use super::condition::{StrideCondition, UniformBound, interpret, range_of};
+use super::condition::{ConditionPurpose, StrideCondition, UniformBound, interpret, range_of};
 use super::{AccessGroupFinder, AccessGroupKey};
 use crate::address::Extension;
 use crate::shape::Shape;
@@ -170,6 +171,7 @@ impl AccessGroupFinder<'_> {
         self.sum_stride(value, extension, block, depth)
             .or_else(|| self.low_bits_stride(value, self.width(value), extension, block))
             .or_else(|| self.clamped_stride(value, extension, block))
+            .or_else(|| self.chosen_stride(value, extension, block, depth))
     }
 
     /// Returns the stride of the low bits of a strided value: no lane wraps if lane 0 is far enough from the end.
@@ -186,8 +188,17 @@ impl AccessGroupFinder<'_> {
         let (min, max) = range_of(width, is_signed);
         let (min, max) = (min - reach.min(0), max - reach.max(0));
         let is_truncated = width < self.width(value);
-        let condition =
-            StrideCondition { value, stride, width, is_truncated, is_signed, min, max, bound: None };
+        let condition = StrideCondition {
+            value,
+            stride,
+            width,
+            is_truncated,
+            is_signed,
+            min,
+            max,
+            purpose: ConditionPurpose::NoWrap,
+            bound: None,
+        };
         let conditions = SmallVec::from_iter([condition]);
         (min <= max).then(|| ConditionalStride { stride: stride.into(), range: None, conditions })
     }
@@ -246,6 +257,7 @@ impl AccessGroupFinder<'_> {
             is_signed,
             min,
             max,
+            purpose: ConditionPurpose::InBounds,
             bound,
         };
         let bound = |(value, is_upper)| {
@@ -257,6 +269,88 @@ impl AccessGroupFinder<'_> {
         let mut conditions = SmallVec::from_iter([within((min, max), bounds.next().flatten())]);
         conditions.extend(bounds.map(|bound| within(range_of(width, is_signed), bound)));
         Some(ConditionalStride { stride: stride.into(), range: None, conditions })
+    }
+
+    /// Returns the stride of a choice between two numbers by a comparison of an index with a uniform number (`x == n - 1 ? 0 : x + 1`), under
+    /// the condition that all lanes choose the same one.
+    fn chosen_stride(
+        &self,
+        value: Value,
+        extension: Extension,
+        block: Block,
+        depth: usize,
+    ) -> Option<ConditionalStride> {
+        let current = |value: Value| self.func.def_inst(value).filter(|&inst| self.is_current(inst, block));
+        let chosen = self.func.inst(current(value)?);
+        let (Op::Select, &[condition, one, other]) = (chosen.op, &chosen.args[..]) else { return None };
+        let comparison = self.func.inst(current(condition)?);
+        let (&Detail::IntCompare(predicate), &[a, b]) = (&comparison.detail, &comparison.args[..]) else {
+            return None;
+        };
+        let is_of_index = |&(index, by, _): &(Value, Value, IntPredicate)| {
+            !self.is_uniform(index, block) && self.is_uniform(by, block)
+        };
+        let orders = [(a, b, predicate), (b, a, predicate.swapped())];
+        let (index, by, predicate) = orders.into_iter().find(is_of_index)?;
+        let is_int = self.func.value_type(index).scalar().is_int() && self.width(index) <= ADDRESS;
+        let stride = self.lane_stride(index, block).filter(|&stride| is_int && stride != 0)?;
+        [(predicate, one), (predicate.negated(), other)].into_iter().find_map(|(predicate, arm)| {
+            let condition = self.comparison_of_all_lanes(predicate, index, by, stride)?;
+            let mut line =
+                self.stride_of(arm, extension, block, depth + 1).filter(|line| line.stride != 0)?;
+            line.conditions.push(condition);
+            (line.conditions.len() <= MAX_CONDITIONS).then_some(line)
+        })
+    }
+
+    /// Returns the condition under which a strided index compares with a uniform number in all lanes as a predicate says; none for `Eq`.
+    fn comparison_of_all_lanes(
+        &self,
+        predicate: IntPredicate,
+        index: Value,
+        by: Value,
+        stride: i64,
+    ) -> Option<StrideCondition> {
+        use IntPredicate::{Eq, Ne, Sge, Sgt, Sle, Slt, Uge, Ugt, Ule, Ult};
+        let is_signed = matches!(predicate, Sge | Sgt | Sle | Slt);
+        let own = if is_signed { Extension::Signed } else { Extension::Unsigned };
+        let width = self.width(index);
+        let (low, high) = range_of(width, is_signed);
+        let known = self.constant(by, own);
+        let (is_below, is_strict) = match predicate {
+            Eq => return None,
+            // The index ends at the number, or begins with it.
+            Ne => (known != Some(low), true),
+            Ult | Slt => (true, true),
+            Ule | Sle => (true, false),
+            Ugt | Sgt => (false, true),
+            Uge | Sge => (false, false),
+        };
+        let reach = stride.checked_mul(i64::from(self.geometry.width()?) - 1)?;
+        let apart = i64::from(is_strict);
+        let (closest, is_upper) =
+            if is_below { (reach.max(0) + apart, true) } else { (reach.min(0) - apart, false) };
+        // No lane wraps, and none is beyond the number.
+        let (mut min, mut max) = (low - i128::from(reach.min(0)), high - i128::from(reach.max(0)));
+        match known {
+            Some(number) if is_below => max = max.min(number - i128::from(closest)),
+            Some(number) => min = min.max(number - i128::from(closest)),
+            None if is_below => max -= i128::from(apart),
+            None => min += i128::from(apart),
+        }
+        let bound = known.is_none().then_some(UniformBound { value: by, is_upper, reach: closest });
+        let condition = StrideCondition {
+            value: index,
+            stride,
+            width,
+            is_truncated: false,
+            is_signed,
+            min,
+            max,
+            purpose: ConditionPurpose::OneArm,
+            bound,
+        };
+        (min <= max).then_some(condition)
     }
 
     /// Returns the stride of a sum of a multiple of one uniform value and constant lanes, if no lane wraps.
@@ -328,6 +422,7 @@ impl AccessGroupFinder<'_> {
                     is_signed,
                     min: from,
                     max: to,
+                    purpose: ConditionPurpose::NoWrap,
                     bound: None,
                 });
                 sum.range = None;
@@ -428,6 +523,7 @@ impl AccessGroupFinder<'_> {
             is_signed,
             min,
             max,
+            purpose: ConditionPurpose::InBounds,
             bound: None,
         });
         Some(line)

@@ -2,7 +2,7 @@
 
 use super::writer::{FunctionGenerator, MemoryRegion, Reach, Temp, ValueConstraint, WALKED, Walk};
 use heddle_ir::inst::Access;
-use heddle_ir::words::{AtomicOrdering, Flag, Flags, Reduction, Rmw, SyncScope};
+use heddle_ir::words::{AtomicOrdering, Flag, Flags, IntPredicate, Reduction, Rmw, SyncScope};
 use heddle_ir::{Detail, InstData, Op, Scalar, Space, Value};
 
 /// Read-modify-writes that work on integers.
@@ -139,8 +139,10 @@ impl FunctionGenerator<'_> {
                 let lane = if step == 1 { lane } else { self.op_int(Op::Mul, lane, step) };
                 let from = self.pick(Scalar::I8, ValueConstraint { clean: true, uniform: true });
                 let mut index = self.op(Op::Add, &[from, lane]);
-                if self.random.chance(40) {
-                    index = self.clamped(index);
+                match self.random.below(10) {
+                    0..4 => index = self.clamped(index),
+                    4 | 5 => index = self.turned(index),
+                    _ => {}
                 }
                 (self.op_to(Op::Zext, Scalar::I64, &[index]), 1)
             }
@@ -186,6 +188,31 @@ impl FunctionGenerator<'_> {
             number = self.op(*op, &[number, bound]);
         }
         number
+    }
+
+    /// A number of eight bits next to another one, or a uniform one where the other one is at a border or beyond.
+    fn turned(&mut self, number: Temp) -> Temp {
+        use IntPredicate::{Eq, Ne, Sge, Sgt, Sle, Slt, Uge, Ugt, Ule, Ult};
+        let uniform = ValueConstraint { clean: true, uniform: true };
+        let border = match self.random.below(3) {
+            0 => self.pick(Scalar::I8, uniform),
+            _ => {
+                let border = self.random.between(0, 120);
+                self.int(Scalar::I8, border.into())
+            }
+        };
+        let next = self.random.pick(&[-1, 1, 1, 3]);
+        let next = self.op_int(Op::Add, number, next);
+        let other = match self.random.below(3) {
+            0 => number,
+            1 => self.int(Scalar::I8, 0),
+            _ => self.pick(Scalar::I8, uniform),
+        };
+        let predicate = self.random.pick(&[Eq, Eq, Ne, Sge, Sgt, Sle, Slt, Uge, Ugt, Ule, Ult]);
+        let [a, b] = if self.random.chance(80) { [number, border] } else { [border, number] };
+        let is_beyond = self.icmp(predicate, a, b);
+        let [one, two] = if self.random.chance(50) { [other, next] } else { [next, other] };
+        self.op(Op::Select, &[is_beyond, one, two])
     }
 
     /// Computes the address of a walk's element, or of a neighbour, in one of several ways.

@@ -90,14 +90,28 @@ fn wrong_groups_and_regions_are_contradicted() {
     };
     assert!(is_contradicted("access-groups.hed", &offsets));
     // Conditions that allow one number more, of which a run makes use.
-    for (func, number) in
-        [("remainder", 0), ("remainder", 1), ("narrow", 0), ("narrow", 1), ("clamped", 0), ("clamped", 1)]
-    {
+    for (func, number) in [
+        ("remainder", 0),
+        ("remainder", 1),
+        ("narrow", 0),
+        ("narrow", 1),
+        ("clamped", 0),
+        ("clamped", 1),
+        ("neighbours", 0),
+        ("neighbours", 1),
+        ("ordered", 0),
+        ("ordered", 1),
+        ("down", 0),
+    ] {
         let change = |claims: &mut Claims<'_>| {
             if claims.func.name == func {
-                let condition = &mut claims.accesses.groups_mut()[number].conditions[0];
-                condition.min -= 1;
-                condition.max += 1;
+                for condition in &mut claims.accesses.groups_mut()[number].conditions {
+                    condition.min -= 1;
+                    condition.max += 1;
+                    if let Some(bound) = &mut condition.bound {
+                        bound.reach -= if bound.is_upper { 1 } else { -1 };
+                    }
+                }
             }
         };
         assert!(is_contradicted("access-conditions.hed", &change), "@{func}, group {number}");
