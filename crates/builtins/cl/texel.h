@@ -2,7 +2,8 @@
 //
 // An image is the address of a descriptor, which a driver makes (`crates/builtins/src/texel.rs`); a sampler is its bits.
 // Texels are decoded in functions that are called, one for each kind of result: their branches on the format are
-// uniform, and a program has them once. Coordinates outside of an image never lead outside of its memory.
+// uniform, and a program has them once. Launches know the formats of their images: code for them has no such branches.
+// Kernels that take images are recognized by the functions' names. Coordinates outside of an image never lead outside of its memory.
 #include "common.h"
 
 typedef struct {
@@ -181,11 +182,13 @@ IN_RGBA(uint4)
       default: return (uint4)(0, 0, 0, 0); \
     } \
   } \
+  static LONG_READS float4 field##_float(IMAGE image, int row, int x) __asm("heddle.image." #field "_float"); \
   static LONG_READS float4 field##_float(IMAGE image, int row, int x) { \
     float4 channels; \
     IN_ROW(channels = field##_channels_float) \
     return in_rgba(channels, image->order); \
   } \
+  static LONG_READS uint4 field##_uint(IMAGE image, int row, int x) __asm("heddle.image." #field "_uint"); \
   static LONG_READS uint4 field##_uint(IMAGE image, int row, int x) { \
     uint4 channels; \
     IN_ROW(channels = field##_channels_uint) \
@@ -283,10 +286,12 @@ static WRITES void put_channels_uint(IMAGE image, int row, long x, uint4 c) {
   }
 }
 
+static LONG_WRITES void put_float(IMAGE image, int row, int x, float4 color) __asm("heddle.image.put_float");
 static LONG_WRITES void put_float(IMAGE image, int row, int x, float4 color) {
   float4 channels = in_memory(color, image->order);
   IN_ROW(put_channels_float, channels)
 }
+static LONG_WRITES void put_uint(IMAGE image, int row, int x, uint4 color) __asm("heddle.image.put_uint");
 static LONG_WRITES void put_uint(IMAGE image, int row, int x, uint4 color) {
   uint4 channels = in_memory(color, image->order);
   IN_ROW(put_channels_uint, channels)

@@ -289,6 +289,7 @@ impl Clc {
             distinct_pointers: self.distinct,
             bounded_indices: !self.large,
             strides: if self.dense { dense } else { KnownStrides::default() },
+            ..LaunchPromises::default()
         }
     }
 

@@ -4,6 +4,8 @@
 //! will most likely run. In a program that has few it has its usual code when it is created: users measure the first launch, and expect
 //! compilation before it. Other threads compile such kernels from the program's build on, and those of other programs from their creation on.
 //!
+//! Kernels that take images wait for their launch, which knows the formats.
+//!
 //! Decision: credit limits this. Many applications create all kernels of a program and launch few, or launch so few work-items that they
 //! need other code. So few codes are compiled before launches use them; two that launches use are credit for another one. Kernels
 //! without credit wait until there is some, or for their first launch, which compiles their code itself.
@@ -171,7 +173,7 @@ impl KernelModule {
 impl PreparedKernel {
     /// Has another thread compile the code of usual launches, unless the cache has it.
     fn compile_ahead(&self, threads: usize) {
-        if self.load_usual() || threads <= 1 || !self.stage().enqueue() {
+        if self.info().takes_images || self.load_usual() || threads <= 1 || !self.stage().enqueue() {
             return;
         }
         let mut queue = queue();
@@ -190,6 +192,9 @@ impl PreparedKernel {
     }
 
     fn compile_form(&self, threads: usize) {
+        if self.info().takes_images {
+            return;
+        }
         if !self.program().has_few_kernels() || self.instructions() > LARGE {
             return self.compile_ahead(threads);
         }

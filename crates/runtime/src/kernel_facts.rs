@@ -7,13 +7,16 @@ use heddle_ir::ops::Observed;
 use heddle_ir::{Constant, Diagnostic, Function, Inst, Module, Op, Space, Type, Value};
 use heddle_llvm::PRINTF;
 use heddle_transform::kernels::{
-    IndexRanges, KnownStrides, LaunchPromises, ObjectParameter, StrideParameter, has_unknown_base,
-    object_parameters, repeats_stores, stride_parameters,
+    IndexRanges, KnownImages, KnownStrides, LaunchPromises, ObjectParameter, StrideParameter,
+    has_unknown_base, object_parameters, repeats_stores, stride_parameters,
 };
 use heddle_transform::progress::polls;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
+
+/// Prefixes of the names of the library's functions that access images and textures.
+const IMAGE_PREFIXES: [&str; 2] = ["heddle.image.", "heddle.texture."];
 
 /// Sizes of sub-groups that kernels may require.
 pub const SUB_GROUP_SIZES: [u32; 3] = [8, 16, 32];
@@ -63,6 +66,8 @@ pub struct KernelFacts {
     pub(crate) distinct_objects: Vec<ObjectParameter>,
     /// Ranges of its indices, if code is faster where these do not wrap around.
     pub(crate) index_ranges: Option<IndexRanges>,
+    /// True if it reads or writes images or textures: code for their formats is much smaller.
+    pub(crate) takes_images: bool,
     /// Parameters that are strides, if code is faster where it knows them.
     pub(crate) stride_parameters: Vec<StrideParameter>,
     /// The most work-items of a group, where its local memory has a place for each.
@@ -76,6 +81,7 @@ impl KernelFacts {
             distinct_pointers: !self.distinct_objects.is_empty(),
             bounded_indices: self.index_ranges.is_some(),
             strides: self.usual_strides(),
+            images: KnownImages::default(),
         }
     }
 
@@ -97,6 +103,8 @@ pub(crate) fn kernels_of(module: &Module, required_lanes: &BTreeMap<String, u32>
     let [see_groups, see_brush, name_local, poll, unknown_base] =
         [sees_group, observes_brush, names_local, polls, has_unknown_base]
             .map(|sees| functions_that(module, sees));
+    let of_images = module.functions.iter().filter(|func| accesses_images(func));
+    let take_images = with_callers(module, of_images.map(|func| (&*func.name, ())));
     let repeating = module.functions.iter().filter(|func| repeats_stores(func));
     let repeat_stores = with_callers(module, repeating.map(|func| (&*func.name, ())));
     // Collectives lay the value of each work-item into local memory.
@@ -134,6 +142,7 @@ pub(crate) fn kernels_of(module: &Module, required_lanes: &BTreeMap<String, u32>
             shares_nothing,
             polls: poll.contains_key(&*func.name),
             stored_bytes: stored_bytes(func),
+            takes_images: take_images.contains_key(&*func.name),
             most_items,
             index_ranges: IndexRanges::of(func),
             stride_parameters: stride_parameters(func),
@@ -276,7 +285,13 @@ fn squares(module: &Module) -> FxHashMap<&str, u32> {
 
 /// True if the result depends on which work-items form a brush.
 fn observes_brush(func: &Function, inst: Inst) -> bool {
-    func.inst(inst).observes(Observed::Lanes)
+    // Accesses to images compare lanes to find rows of texels, and do the same with any lanes.
+    func.inst(inst).observes(Observed::Lanes) && !accesses_images(func)
+}
+
+/// True if a function is one of the library that accesses images or textures.
+fn accesses_images(func: &Function) -> bool {
+    IMAGE_PREFIXES.iter().any(|prefix| func.name.starts_with(prefix))
 }
 
 /// Propagates facts from callees to callers; the first fact found wins.

@@ -17,7 +17,8 @@ use heddle_ir::Space;
 use heddle_llvm::{ArgumentPiece, KernelInfo as SourceKernel, ParamPassing, slot_bytes};
 use heddle_transform::AxisOrder;
 use heddle_transform::kernels::{
-    GROUP_DESCRIPTOR_WORDS, KnownStrides, LOCAL_ALIGN, LaunchNumbers, LaunchPromises, ObjectParameter,
+    DescriptorFields, GROUP_DESCRIPTOR_WORDS, KnownArgument, KnownImages, KnownStrides, LOCAL_ALIGN,
+    LaunchNumbers, LaunchPromises, ObjectParameter,
 };
 use rustc_hash::FxHasher;
 use std::cell::RefCell;
@@ -37,6 +38,10 @@ pub enum LaunchArgument<'a> {
     Pointer(*mut u8),
     /// An address in global or constant memory, and the number of bytes from it on that the kernel accesses through it.
     Memory(*mut u8, usize),
+    /// The address of the descriptor of an image or a texture, as a pointer or as a number of 64 bits.
+    Image(*mut u8, DescriptorFields),
+    /// A sampler, by its bits.
+    Sampler(u32),
     /// So many bytes of local memory for each group.
     Local(u64),
 }
@@ -310,6 +315,7 @@ impl PreparedKernel {
             distinct_pointers: self.has_distinct_objects(args),
             bounded_indices: self.has_bounded_indices(args, range),
             strides: self.known_strides(args),
+            images: self.known_images(args),
         }
     }
 
@@ -335,6 +341,17 @@ impl PreparedKernel {
         let argument = |number: usize| args.get(number).and_then(integer);
         let strides = KnownStrides::of_launch(&self.info().stride_parameters, argument);
         if strides.is_empty() || self.takes_strides(strides) { strides } else { KnownStrides::default() }
+    }
+
+    /// Images and samplers of a launch that code knows.
+    fn known_images(&self, args: &[LaunchArgument<'_>]) -> KnownImages {
+        let images = args.iter().enumerate().filter_map(|(number, argument)| match *argument {
+            LaunchArgument::Image(_, fields) => Some((number, KnownArgument::Descriptor(fields))),
+            LaunchArgument::Sampler(bits) => Some((number, KnownArgument::Sampler(bits))),
+            _ => None,
+        });
+        let images = KnownImages::of_launch(images);
+        if images.is_empty() || self.takes_formats(images) { images } else { KnownImages::default() }
     }
 
     /// True if no index that code gains by wraps around in a launch with these arguments.
@@ -626,10 +643,23 @@ impl RunningLaunch {
                     set_address(&mut slots, at, copy.start());
                     values.push(copy);
                 }
-                (LaunchArgument::Pointer(address) | LaunchArgument::Memory(address, _), Some(_)) => {
+                (
+                    LaunchArgument::Pointer(address)
+                    | LaunchArgument::Memory(address, _)
+                    | LaunchArgument::Image(address, _),
+                    Some(_),
+                ) => set_address(&mut slots, at, address),
+                (LaunchArgument::Sampler(bits), None) if parameter.bytes == 4 => {
+                    slots[at..at + 4].copy_from_slice(&bits.to_ne_bytes());
+                }
+                (LaunchArgument::Sampler(_), _) => return refuse("not a sampler".into()),
+                (LaunchArgument::Image(address, _), None) if parameter.bytes == 8 => {
                     set_address(&mut slots, at, address);
                 }
-                (LaunchArgument::Pointer(_) | LaunchArgument::Memory(..), None) => {
+                (
+                    LaunchArgument::Pointer(_) | LaunchArgument::Memory(..) | LaunchArgument::Image(..),
+                    None,
+                ) => {
                     return refuse(format!("type {} is not a pointer", parameter.ty));
                 }
                 (LaunchArgument::Bytes(bytes), _) if bytes.len() == parameter.bytes as usize => {

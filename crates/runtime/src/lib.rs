@@ -37,7 +37,10 @@ mod trial_tests;
 
 pub use code::BuildError;
 pub use forced::ForcedOptions;
-pub use heddle_transform::{AxisOrder, KnownStrides, LaunchPromises};
+pub use heddle_transform::{
+    AxisOrder, DescriptorFields, KnownArgument, KnownStrides, LaunchPromises, SamplingModes,
+    descriptor_offsets,
+};
 pub use kept::{COMPILER, KernelCache, user_caches};
 pub use kernel_facts::{
     KernelFacts, KernelParameter, SUB_GROUP_SIZES, recursive_functions, sub_group_size_error,

@@ -20,7 +20,7 @@ use heddle_ir::{Diagnostic, Module};
 use heddle_llvm::{Cpu, catch_fatal_errors, limit_scheduling};
 use heddle_math::Accuracy;
 use heddle_transform::kernels::{VectorDimension, vector_dimension};
-use heddle_transform::{KnownStrides, RaceSemantics, TargetInfo, VersioningPolicy};
+use heddle_transform::{KnownImages, KnownStrides, RaceSemantics, TargetInfo, VersioningPolicy};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -128,11 +128,17 @@ struct KernelModuleInner {
     bounded: Vec<Mutex<[Option<BoundedLaunch>; BOUNDED_LAUNCHES]>>,
     /// Strides that each kernel has code for.
     strides: Vec<Mutex<Vec<KnownStrides>>>,
+    /// Formats of images that each kernel has code for.
+    images: Vec<Mutex<Vec<KnownImages>>>,
 }
 
 /// Number of combinations of strides that a kernel has code for, in the order of their first launches. Launches with others run code for all
 /// strides.
 const MOST_STRIDES: usize = 8;
+
+/// Number of combinations of images' formats that a kernel has code for, in the order of their first launches. Launches with others run code
+/// for all formats.
+const MOST_FORMATS: usize = 4;
 
 /// Number of launches of a kernel whose bounds are kept.
 pub(crate) const BOUNDED_LAUNCHES: usize = 16;
@@ -142,6 +148,17 @@ pub(crate) struct BoundedLaunch {
     pub(crate) sizes: [[u64; 3]; 3],
     pub(crate) parameters: Vec<Option<u64>>,
     pub(crate) holds: bool,
+}
+
+/// True if a kernel has code for these properties of launches, or gets it because it has code for few.
+fn takes<T: PartialEq>(known: &Mutex<Vec<T>>, properties: T, most: usize) -> bool {
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_known = known.contains(&properties);
+    if !is_known && known.len() < most {
+        known.push(properties);
+        return true;
+    }
+    is_known
 }
 
 /// Code of one kernel for some launches, by the kernel's number.
@@ -281,6 +298,7 @@ impl KernelModule {
         let stages = kernels.iter().map(|_| LaunchStage::default()).collect();
         let bounded = kernels.iter().map(|_| Mutex::default()).collect();
         let strides = kernels.iter().map(|_| Mutex::default()).collect();
+        let images = kernels.iter().map(|_| Mutex::default()).collect();
         let lanes = options.lanes_on(&Cpu::host());
         let outside = functions.iter().map(|&(name, address)| (name.to_string(), address)).collect();
         let (codes, compiled) = (Mutex::default(), Condvar::new());
@@ -300,6 +318,7 @@ impl KernelModule {
             stages,
             bounded,
             strides,
+            images,
         };
         let inner = Arc::new(inner);
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -570,16 +589,19 @@ impl PreparedKernel {
         self.second_form().map_or(Ok(()), |kernel| kernel.compile_usual().map(drop))
     }
 
+    /// True if it reads or writes images or textures.
+    pub fn takes_images(&self) -> bool {
+        self.info().takes_images
+    }
+
+    /// True if the kernel has code for these formats of images, or gets it.
+    pub(crate) fn takes_formats(&self, images: KnownImages) -> bool {
+        takes(&self.program.inner.images[self.number], images, MOST_FORMATS)
+    }
+
     /// True if the kernel has code for these strides, or gets it.
     pub(crate) fn takes_strides(&self, strides: KnownStrides) -> bool {
-        let mut known =
-            self.program.inner.strides[self.number].lock().unwrap_or_else(PoisonError::into_inner);
-        let is_known = known.contains(&strides);
-        if !is_known && known.len() < MOST_STRIDES {
-            known.push(strides);
-            return true;
-        }
-        is_known
+        takes(&self.program.inner.strides[self.number], strides, MOST_STRIDES)
     }
 
     /// Launches whose numbers were compared with the bounds of the indices.

@@ -92,7 +92,7 @@ pub(crate) fn object_of(argument: &LaunchArgument<'_>) -> Option<Range<u64>> {
         LaunchArgument::Memory(address, bytes) => {
             return Some(address as u64..(address as u64).saturating_add(bytes as u64));
         }
-        LaunchArgument::Pointer(address) => address as u64,
+        LaunchArgument::Pointer(address) | LaunchArgument::Image(address, _) => address as u64,
         _ => integer(argument)?,
     };
     if address == 0 { Some(0..0) } else { object(address) }

@@ -15,6 +15,7 @@ pub mod bounded_indices;
 pub mod bytes;
 pub mod wide;
 pub mod kernels;
+pub mod known_images;
 pub mod launches;
 pub mod cuda_kernels;
 pub mod ptx;

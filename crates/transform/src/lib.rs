@@ -51,8 +51,8 @@ pub use inline::{inline_calls, inline_small};
 pub use inverse_roots::invert_roots;
 pub use jump_threading::thread_jumps;
 pub use kernels::{
-    AxisOrder, GroupExecution, GroupFunction, KernelOptions, KnownStrides, LaunchPromises, WorkItemLayout,
-    lower_kernels,
+    AxisOrder, DescriptorFields, GroupExecution, GroupFunction, KernelOptions, KnownArgument, KnownImages,
+    KnownStrides, LaunchPromises, SamplingModes, WorkItemLayout, descriptor_offsets, lower_kernels,
 };
 pub use linearize::linearize;
 pub use loop_throughput::innermost_time;

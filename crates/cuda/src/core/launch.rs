@@ -3,6 +3,7 @@
 use crate::core::context;
 use crate::core::error::{CudaError, CudaResult, ensure, say};
 use crate::core::module::{CudaFunction, MOST_SHARED};
+use crate::core::texture;
 use crate::core::verify::{self, OracleOutcome};
 use crate::cuda::*;
 use heddle_runtime::faults::KernelFault;
@@ -98,7 +99,15 @@ impl CudaLaunch {
             .iter()
             .map(|word| {
                 let start = word.offset as usize;
-                LaunchArgument::Bytes(&self.params[start..start + word.scalar.bytes() as usize])
+                let bytes = &self.params[start..start + word.scalar.bytes() as usize];
+                let handle = <[u8; 8]>::try_from(bytes).ok().filter(|_| self.function.kernel.takes_images());
+                let handle = handle.map(u64::from_ne_bytes);
+                match handle.and_then(|handle| Some((handle, texture::fields_of(handle)?))) {
+                    Some((handle, fields)) => {
+                        LaunchArgument::Image(std::ptr::with_exposed_provenance_mut(handle as usize), fields)
+                    }
+                    None => LaunchArgument::Bytes(bytes),
+                }
             })
             .collect();
         let expected = match (&self.function.module.text, self.is_cooperative) {

@@ -9,8 +9,15 @@ use crate::core::memory::{self, AllocationKind};
 use crate::core::registry::HandleTable;
 use crate::cuda::*;
 use heddle_builtins::texel::{ComponentOrder, ImageDescriptor, TexelKind, TextureDescriptor, srgb_table};
+use heddle_runtime::{DescriptorFields, SamplingModes, descriptor_offsets};
 use std::collections::BTreeMap;
+use std::mem::offset_of;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+const _: () = assert!(offset_of!(TextureDescriptor, image) == 0);
+const _: () = assert!(offset_of!(TextureDescriptor, samplers) == descriptor_offsets::SAMPLERS);
+const _: () = assert!(offset_of!(TextureDescriptor, has_border) == descriptor_offsets::HAS_BORDER);
+const _: () = assert!(offset_of!(TextureDescriptor, is_float) == descriptor_offsets::IS_FLOAT);
 
 /// Maximum width of textures of linear memory.
 pub const MOST_LINEAR: usize = 1 << 27;
@@ -150,6 +157,14 @@ pub type ObjectDescriptions = ([u64; 18], Option<[u32; 26]>);
 struct TextureObject {
     descriptor: Box<TextureDescriptor>,
     descriptions: ObjectDescriptions,
+}
+
+/// Returns the fields of a live object's descriptor that code may know.
+pub fn fields_of(handle: u64) -> Option<DescriptorFields> {
+    let objects = OBJECTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let TextureDescriptor { image, samplers, has_border, is_float, .. } = *objects.get(&handle)?.descriptor;
+    let modes = SamplingModes { samplers, has_border: has_border != 0, is_float: is_float != 0 };
+    Some(DescriptorFields { layout: image.layout, order: image.order, modes: Some(modes) })
 }
 
 static OBJECTS: Mutex<BTreeMap<u64, TextureObject>> = Mutex::new(BTreeMap::new());

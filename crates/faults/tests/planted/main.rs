@@ -6,6 +6,7 @@ mod divergence;
 mod bounded_indices;
 mod divided;
 mod flatten;
+mod known_images;
 mod known_strides;
 mod nests;
 mod refill;

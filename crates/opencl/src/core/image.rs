@@ -9,7 +9,12 @@ use crate::core::image_format::{ImageFormat, TexelLayout};
 use crate::core::memory::{Address, ClMemory, Rows};
 use heddle_builtins::texel::{ImageDescriptor, srgb_table};
 use heddle_llvm::ImageType;
+use heddle_runtime::{DescriptorFields, descriptor_offsets};
+use std::mem::offset_of;
 use std::sync::Arc;
+
+const _: () = assert!(offset_of!(ImageDescriptor, layout) == descriptor_offsets::LAYOUT);
+const _: () = assert!(offset_of!(ImageDescriptor, order) == descriptor_offsets::ORDER);
 
 /// Maximum width and height of an image that is no volume.
 pub const MAX_PLANE: usize = 16384;
@@ -172,6 +177,11 @@ impl ImageView {
     /// Returns the address of the descriptor, which kernels take in place of the image.
     pub fn address(&self) -> Address {
         Address::new(&raw const *self.descriptor)
+    }
+
+    /// Returns the fields of the descriptor that code may know.
+    pub fn fields(&self) -> DescriptorFields {
+        DescriptorFields { layout: self.descriptor.layout, order: self.descriptor.order, modes: None }
     }
 
     /// True if a kernel may take the image for a parameter of a type.

@@ -24,6 +24,7 @@ enum ClArgument {
     /// A weak reference: a kernel does not keep buffers alive.
     Buffer(Weak<ClBuffer>),
     Image(Weak<ClBuffer>),
+    Sampler(u32),
     Local(usize),
     /// Shared virtual memory, or null.
     Address(Address),
@@ -247,7 +248,7 @@ impl ClKernel {
             }
             (ParamPassing::Sampler, ClArgumentValue::Sampler(sampler)) => {
                 ensure(Arc::ptr_eq(&sampler.context, &self.program.context), CL_INVALID_SAMPLER)?;
-                ClArgument::Bytes(sampler.bits().to_le_bytes().to_vec())
+                ClArgument::Sampler(sampler.bits())
             }
             _ => return Err(ClError(CL_INVALID_ARG_VALUE)),
         };
@@ -322,6 +323,7 @@ impl ClKernel {
             given.push(match argument {
                 None => return Err(ClError(CL_INVALID_KERNEL_ARGS)),
                 Some(ClArgument::Bytes(bytes)) => ClLaunchArgument::Bytes(bytes.clone()),
+                Some(ClArgument::Sampler(bits)) => ClLaunchArgument::Sampler(*bits),
                 Some(ClArgument::Local(bytes)) => ClLaunchArgument::Local(*bytes),
                 Some(ClArgument::Address(address)) => ClLaunchArgument::Pointer(*address),
                 Some(ClArgument::Buffer(buffer)) => {
@@ -332,9 +334,10 @@ impl ClKernel {
                 }
                 Some(ClArgument::Image(buffer)) => {
                     let buffer = buffer.upgrade().ok_or(ClError(CL_INVALID_KERNEL_ARGS))?;
-                    let address = buffer.view()?.address();
+                    let view = buffer.view()?;
+                    let image = ClLaunchArgument::Image(view.address(), view.fields());
                     buffers.push(buffer);
-                    ClLaunchArgument::Pointer(address)
+                    image
                 }
             });
         }

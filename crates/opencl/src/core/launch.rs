@@ -29,6 +29,10 @@ pub enum ClLaunchArgument {
     Bytes(Vec<u8>),
     /// A pointer to memory that kernel and host share.
     Pointer(Address),
+    /// The descriptor of an image.
+    Image(Address, runtime::DescriptorFields),
+    /// A sampler, by its bits.
+    Sampler(u32),
     /// Local memory of this size in bytes.
     Local(usize),
 }
@@ -52,6 +56,10 @@ impl ClLaunchArgument {
         match self {
             ClLaunchArgument::Bytes(bytes) => runtime::LaunchArgument::Bytes(bytes),
             ClLaunchArgument::Pointer(address) => runtime::LaunchArgument::Pointer(address.pointer()),
+            ClLaunchArgument::Image(address, fields) => {
+                runtime::LaunchArgument::Image(address.pointer(), *fields)
+            }
+            ClLaunchArgument::Sampler(bits) => runtime::LaunchArgument::Sampler(*bits),
             ClLaunchArgument::Local(bytes) => runtime::LaunchArgument::Local(*bytes as u64),
         }
     }

@@ -148,7 +148,10 @@ impl MemorySnapshot {
                 (_, ClLaunchArgument::Bytes(bytes)) => {
                     args.push(one(memory.add(Space::Global, None, ALIGN, bytes.clone())));
                 }
-                (_, ClLaunchArgument::Pointer(address)) => args.push(one(address_of(*address)?)),
+                (_, ClLaunchArgument::Pointer(address) | ClLaunchArgument::Image(address, _)) => {
+                    args.push(one(address_of(*address)?));
+                }
+                (_, ClLaunchArgument::Sampler(bits)) => args.push(one((*bits).into())),
                 (_, ClLaunchArgument::Local(bytes)) => {
                     args.push(one(memory.add(Space::Local, None, ALIGN, vec![0; *bytes])));
                 }

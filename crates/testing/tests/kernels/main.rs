@@ -4,6 +4,7 @@
 
 mod bounded;
 mod divided;
+mod images;
 mod strides;
 mod versions;
 

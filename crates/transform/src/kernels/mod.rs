@@ -16,6 +16,7 @@
 //! The phases, in order:
 //!
 //! * `index_ranges`, for launches whose indices do not wrap around, promises that.
+//! * `known_images`, for launches whose images have known formats, removes the branches on them.
 //! * `known_strides`, for launches whose strides are those of dense arrays, makes them constants.
 //! * `distinct_pointers`, for launches whose pointers lead to different objects, makes parameters `noalias`.
 //! * `inline` inlines calls to functions that query the launch, wait at barriers or name local memory.
@@ -46,6 +47,7 @@ mod group;
 mod independent_iterations;
 mod inline;
 mod known_ranges;
+mod known_images;
 mod known_strides;
 mod spill_slots;
 mod private_objects;
@@ -75,6 +77,7 @@ pub use index_digits::SHORTEST_ROW;
 pub use index_extents::IndexExtent;
 pub use index_guard::IndexBounds;
 pub use index_ranges::{IndexRanges, LaunchNumbers};
+pub use known_images::{DescriptorFields, KnownArgument, KnownImages, SamplingModes, descriptor_offsets};
 pub use known_strides::{KnownStrides, StrideParameter, stride_parameters};
 pub use launch_forms::{LaunchForm, launch_form, observes_launch};
 pub use launch_params::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, LOCAL_ALIGN, MAX_WORK_ITEMS};
@@ -148,6 +151,8 @@ pub struct LaunchPromises {
     pub bounded_indices: bool,
     /// Strides that a launch has.
     pub strides: KnownStrides,
+    /// Images and samplers of a launch.
+    pub images: KnownImages,
 }
 
 impl KernelOptions {
@@ -263,6 +268,7 @@ fn narrow_local_atomics(func: &mut Function) {
 /// Replaces each kernel of a module by its group function and the regions that it launches. Removes inlined functions and
 /// local-memory objects.
 pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec<GroupFunction>, Diagnostic> {
+    options.promises.images.assume_in_kernels(module);
     let to_inline = inline::functions_to_inline(module);
     let (mut lowered, mut functions) = (Vec::new(), Vec::new());
     for func in &module.functions {
@@ -298,7 +304,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         }
         let mut kernel = func.clone();
         // Promises change how addresses are computed.
-        let LaunchPromises { distinct_pointers, bounded_indices, strides } = options.promises;
+        let LaunchPromises { distinct_pointers, bounded_indices, strides, images: _ } = options.promises;
         let parameters = if strides.is_empty() { Vec::new() } else { stride_parameters(&kernel) };
         if bounded_indices && let Some(ranges) = IndexRanges::of(&kernel) {
             ranges.promise(&mut kernel);
