@@ -2,6 +2,11 @@
 
 use std::sync::OnceLock;
 
+/// True if a function of this name is one of the library that accesses images or textures.
+pub fn accesses_images(name: &str) -> bool {
+    ["heddle.image.", "heddle.texture."].iter().any(|prefix| name.starts_with(prefix))
+}
+
 /// Encoding of a channel, or of a whole texel if its channels are packed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
@@ -26,6 +31,27 @@ pub enum TexelKind {
 }
 
 impl TexelKind {
+    /// All kinds, by name.
+    pub const NAMED: [(&'static str, TexelKind); 17] = [
+        ("unorm8", TexelKind::Unorm8),
+        ("snorm8", TexelKind::Snorm8),
+        ("unorm16", TexelKind::Unorm16),
+        ("snorm16", TexelKind::Snorm16),
+        ("half", TexelKind::Half),
+        ("float", TexelKind::Float),
+        ("srgb8", TexelKind::Srgb8),
+        ("sint8", TexelKind::Sint8),
+        ("sint16", TexelKind::Sint16),
+        ("sint32", TexelKind::Sint32),
+        ("uint8", TexelKind::Uint8),
+        ("uint16", TexelKind::Uint16),
+        ("uint32", TexelKind::Uint32),
+        ("565", TexelKind::Packed565),
+        ("555", TexelKind::Packed555),
+        ("101010", TexelKind::Packed101010),
+        ("101010_2", TexelKind::Packed101010A2),
+    ];
+
     /// Returns the number by which kernels know texels of so many channels: 1, 2 or 4.
     pub fn code(self, channels: u32) -> i32 {
         self as i32 * 4 + channels.ilog2() as i32

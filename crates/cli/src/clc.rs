@@ -3,16 +3,18 @@
 use crate::report::{fail, note, say_times, tell};
 use crate::{CliError, CliResult};
 use clap::Args;
+use heddle_compiler::builtins::texel::{ComponentOrder, TexelKind};
 use heddle_compiler::context::PassContext;
 use heddle_compiler::ir::verify::Stage;
 use heddle_compiler::ir::{Code, Diagnostic, Module};
-use heddle_compiler::llvm::{CodeFormat, Cpu, KernelInfo, Language, LlvmModule};
+use heddle_compiler::llvm::{CodeFormat, Cpu, KernelInfo, Language, LlvmModule, ParamPassing};
 use heddle_compiler::math::Accuracy;
 use heddle_compiler::options::parse_accuracy;
 use heddle_compiler::{KernelReport, Session};
 use heddle_runtime::{
-    AxisOrder, BuildError, BuildOptions, BuildServices, CodeVariant, GroupFunctions, KernelFacts,
-    KernelModule, KnownStrides, LaunchPromises, PreparedKernel, sub_group_size_error, undefined_functions,
+    AxisOrder, BuildError, BuildOptions, BuildServices, CodeVariant, DescriptorFields, GroupFunctions,
+    KernelFacts, KernelModule, KnownArgument, KnownImages, KnownStrides, LaunchPromises, PreparedKernel,
+    sub_group_size_error, undefined_functions,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -54,6 +56,13 @@ pub(crate) struct Clc {
     /// Compile for launches whose strides are those of dense arrays, as the drivers do where that is so
     #[arg(long)]
     dense: bool,
+    /// Compile for launches whose images have this format, as the drivers do for each: the kind of a channel and the number of channels, as in
+    /// `unorm8x4` or `floatx1`
+    #[arg(long, value_name = "FORMAT", value_parser = parse_image)]
+    image: Option<DescriptorFields>,
+    /// Numbers of each kernel's parameters that are images
+    #[arg(skip)]
+    image_parameters: BTreeMap<String, Vec<usize>>,
     /// The machine to generate code for: `native`, an instruction set (`sse4.2`, `avx2`, `avx512`, `neon`), or a CPU of x86-64
     /// by LLVM's name (`znver4`)
     #[arg(long, value_name = "CPU", default_value = "native", value_parser = Cpu::named)]
@@ -99,10 +108,50 @@ fn parse_dump(word: &str) -> Result<Dump, String> {
     }
 }
 
+/// Parses a format of images.
+fn parse_image(text: &str) -> Result<DescriptorFields, String> {
+    let parsed = text.rsplit_once('x').and_then(|(kind, channels)| {
+        let (_, kind) = TexelKind::NAMED.into_iter().find(|&(name, _)| name == kind)?;
+        let channels = channels.parse().ok().filter(|channels| matches!(channels, 1 | 2 | 4))?;
+        Some(DescriptorFields {
+            layout: kind.code(channels),
+            order: ComponentOrder::InOrder as i32,
+            modes: None,
+        })
+    });
+    parsed.ok_or_else(|| {
+        let kinds = TexelKind::NAMED.map(|(name, _)| name).join(", ");
+        format!("write a kind of channel, `x` and 1, 2 or 4 channels; the kinds are {kinds}")
+    })
+}
+
+/// Returns the numbers of the parameters of imported kernels that are images, by name.
+fn image_parameters(module: &LlvmModule) -> BTreeMap<String, Vec<usize>> {
+    let of_kernel = |kernel: KernelInfo| {
+        let (mut images, mut number) = (Vec::new(), 0);
+        for param in &kernel.params {
+            if matches!(param.passing, ParamPassing::Image(_)) {
+                images.push(number);
+            }
+            number += match &param.passing {
+                ParamPassing::Value { pieces, .. } => pieces.len(),
+                _ => 1,
+            };
+        }
+        (!images.is_empty()).then_some((kernel.name, images))
+    };
+    heddle_compiler::llvm::kernels(module).into_iter().filter_map(of_kernel).collect()
+}
+
 /// Returns the sizes of sub-groups that kernels require, by name.
 fn required_lanes(module: &LlvmModule) -> BTreeMap<String, u32> {
     let required = |kernel: KernelInfo| Some((kernel.name, kernel.required_lanes?));
     heddle_compiler::llvm::kernels(module).into_iter().filter_map(required).collect()
+}
+
+/// Name of a kernel, or of the kernel that a second form is one of.
+fn own_name(kernel: &KernelFacts) -> &str {
+    kernel.name.split('.').next().unwrap_or(&kernel.name)
 }
 
 /// The words of a command line, with `-cl-…` as options that clap understands.
@@ -122,7 +171,7 @@ pub(crate) fn build_options_first(words: impl Iterator<Item = OsString>) -> Vec<
 }
 
 impl Clc {
-    pub(crate) fn run(self) -> CliResult {
+    pub(crate) fn run(mut self) -> CliResult {
         let session = Session::new(self.target.clone());
         let name = self.file.display().to_string();
         let source = match heddle_compiler::llvm::language_of(&self.file) {
@@ -143,6 +192,7 @@ impl Clc {
             return Err(fail(heddle_compiler::DiagnosticError { diagnostics }));
         }
         let options = BuildOptions { lanes: self.lanes, math: self.math, ..BuildOptions::default() };
+        self.image_parameters = source.llvm.as_ref().map(image_parameters).unwrap_or_default();
         let required_lanes = source.llvm.as_ref().map(required_lanes).unwrap_or_default();
         let services = BuildServices { required_lanes, ..BuildServices::default() };
         let program = KernelModule::making(source.module, &options, services)
@@ -159,6 +209,7 @@ impl Clc {
                 Ok(report) => {
                     reports.push(report.to_string());
                     reports.extend(self.note_of_strides(kernel.info()));
+                    reports.extend(self.note_of_images(kernel.info()));
                     reports.extend(self.reports_of_forms(&kernel));
                     good.push(kernel);
                 }
@@ -280,17 +331,39 @@ impl Clc {
                 CodeVariant { local: Some(local), ..variant }
             }
         };
-        CodeVariant { is_small: !self.large, promises: self.promises(kernel.usual_strides()), ..variant }
+        let promises = self.promises(&[kernel], kernel.usual_strides());
+        CodeVariant { is_small: !self.large, promises, ..variant }
     }
 
-    /// Properties of launches, with these strides of dense arrays.
-    fn promises(&self, dense: KnownStrides) -> LaunchPromises {
+    /// Properties of launches of kernels, with these strides of dense arrays.
+    fn promises(&self, kernels: &[&KernelFacts], dense: KnownStrides) -> LaunchPromises {
+        let numbers = kernels.iter().filter_map(|kernel| self.image_parameters.get(own_name(kernel)));
+        let numbers: Vec<&[usize]> = numbers.map(Vec::as_slice).collect();
+        // Kernels whose images are other parameters are together only in the form for all formats.
+        let images = match (&numbers[..], self.image) {
+            ([first, others @ ..], Some(format))
+                if others.iter().all(|it| it == first) && numbers.len() == kernels.len() =>
+            {
+                let given = KnownArgument::Descriptor(format);
+                KnownImages::of_launch(first.iter().map(|&number| (number, given)))
+            }
+            _ => KnownImages::default(),
+        };
         LaunchPromises {
             distinct_pointers: self.distinct,
             bounded_indices: !self.large,
             strides: if self.dense { dense } else { KnownStrides::default() },
-            ..LaunchPromises::default()
+            images,
         }
+    }
+
+    /// Launches of a kernel that run code for the formats of their images, where that is not reported.
+    fn note_of_images(&self, kernel: &KernelFacts) -> Option<String> {
+        let name = &kernel.name;
+        let is_noted = self.image.is_none() && self.image_parameters.contains_key(own_name(kernel));
+        is_noted.then(|| {
+            format!("kernel {name}: launches have code for the formats of their images, see `--image`\n")
+        })
     }
 
     /// Launches of a kernel that run code for dense arrays, where that is not reported.
@@ -329,11 +402,12 @@ impl Clc {
         if self.dump == Some(Dump::At(Stage::Source)) {
             say!("{source}");
         }
+        let infos: Vec<&KernelFacts> = kernels.iter().map(PreparedKernel::info).collect();
         // Kernels for groups of different forms are together only in the form that serves all groups.
         let variant = match kernels.iter().map(|kernel| self.variant(kernel)).collect::<Vec<_>>()[..] {
             [first, ref others @ ..] if others.iter().all(|&it| it == first) => first,
             _ => CodeVariant {
-                promises: self.promises(KnownStrides::DENSE),
+                promises: self.promises(&infos, KnownStrides::DENSE),
                 ..CodeVariant::of_rows(self.lanes_of(kernels[0].info()), AxisOrder::WORK_ITEMS, !self.large)
             },
         };

@@ -69,6 +69,11 @@ fn accesses_of_dense_arrays_are_contiguous() {
 }
 
 #[test]
+fn images_have_the_format_of_a_launch() {
+    is_as_written("images.cl", &["-cl-std=CL3.0", "--lanes", "8", "--image", "unorm8x4"]);
+}
+
+#[test]
 fn wrappers_of_sycl_leave_contiguous_accesses() {
     is_as_written("sycl.cl", &["-cl-std=CL3.0"]);
 }
@@ -137,6 +142,12 @@ fn wrong_words_are_answered() {
     says(&folder, &["clc", "none.cl"], 1, "none.cl has no kernel");
     says(&folder, &["clc", "k.cl", "--kernel", "l"], 1, "no kernel `l`");
     says(&folder, &["clc", "k.cl", "--dump", "nothing"], 2, "the stages are ");
+    says(
+        &folder,
+        &["clc", "k.cl", "--image", "rgba"],
+        2,
+        "write a kind of channel, `x` and 1, 2 or 4 channels",
+    );
     says(&folder, &["clc", "k.cl", "--lanes", "0"], 1, "`0` is not a brush");
     says(&folder, &["clc", "k.cl", "-o", "k.exe"], 2, "use a name that ends in .o, .s, .ll, .bc or .hed");
 }

@@ -31,6 +31,7 @@ pub use report::{KernelReport, VectorReport, merge_access_remarks};
 pub use session::{Artifact, DiagnosticError, Session, SourceModule, VectorizeRequest};
 
 pub use heddle_analysis as analysis;
+pub use heddle_builtins as builtins;
 pub use heddle_ir as ir;
 pub use heddle_llvm as llvm;
 pub use heddle_math as math;

@@ -1,5 +1,6 @@
 //! Reports of compiled functions and kernels: counts over their vector code, including callees, and remarks.
 
+use heddle_builtins::texel::accesses_images;
 use heddle_ir::diagnostic::{AccessLowering, DiagnosticLocation};
 use heddle_ir::function::RegisterArray;
 use heddle_ir::module::Param;
@@ -75,7 +76,7 @@ fn user_functions<'m>(module: &'m Module, name: &str) -> impl Iterator<Item = &'
 
 /// Iterates over the reached functions in module order, without Heddle's own mathematical functions.
 fn user_functions_in(module: &Module, reached: FxHashSet<String>) -> impl Iterator<Item = &Function> {
-    let is_own = |func: &Function| func.name.starts_with(heddle_math::PREFIX);
+    let is_own = |func: &Function| func.name.starts_with(heddle_math::PREFIX) && !accesses_images(&func.name);
     module.functions.iter().filter(move |func| reached.contains(&func.name) && !is_own(func))
 }
 

@@ -1,5 +1,6 @@
 //! Facts of a program's kernels that need no compilation, found by walking its functions.
 
+use heddle_compiler::builtins::texel::accesses_images;
 use heddle_ir::diagnostic::{Code, DiagnosticLocation};
 use heddle_ir::inst::Detail;
 use heddle_ir::module::{Effects, FunctionKind, Global};
@@ -14,9 +15,6 @@ use heddle_transform::progress::polls;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
-
-/// Prefixes of the names of the library's functions that access images and textures.
-const IMAGE_PREFIXES: [&str; 2] = ["heddle.image.", "heddle.texture."];
 
 /// Sizes of sub-groups that kernels may require.
 pub const SUB_GROUP_SIZES: [u32; 3] = [8, 16, 32];
@@ -103,7 +101,7 @@ pub(crate) fn kernels_of(module: &Module, required_lanes: &BTreeMap<String, u32>
     let [see_groups, see_brush, name_local, poll, unknown_base] =
         [sees_group, observes_brush, names_local, polls, has_unknown_base]
             .map(|sees| functions_that(module, sees));
-    let of_images = module.functions.iter().filter(|func| accesses_images(func));
+    let of_images = module.functions.iter().filter(|func| accesses_images(&func.name));
     let take_images = with_callers(module, of_images.map(|func| (&*func.name, ())));
     let repeating = module.functions.iter().filter(|func| repeats_stores(func));
     let repeat_stores = with_callers(module, repeating.map(|func| (&*func.name, ())));
@@ -286,12 +284,7 @@ fn squares(module: &Module) -> FxHashMap<&str, u32> {
 /// True if the result depends on which work-items form a brush.
 fn observes_brush(func: &Function, inst: Inst) -> bool {
     // Accesses to images compare lanes to find rows of texels, and do the same with any lanes.
-    func.inst(inst).observes(Observed::Lanes) && !accesses_images(func)
-}
-
-/// True if a function is one of the library that accesses images or textures.
-fn accesses_images(func: &Function) -> bool {
-    IMAGE_PREFIXES.iter().any(|prefix| func.name.starts_with(prefix))
+    func.inst(inst).observes(Observed::Lanes) && !accesses_images(&func.name)
 }
 
 /// Propagates facts from callees to callers; the first fact found wins.

@@ -38,7 +38,7 @@ mod trial_tests;
 pub use code::BuildError;
 pub use forced::ForcedOptions;
 pub use heddle_transform::{
-    AxisOrder, DescriptorFields, KnownArgument, KnownStrides, LaunchPromises, SamplingModes,
+    AxisOrder, DescriptorFields, KnownArgument, KnownImages, KnownStrides, LaunchPromises, SamplingModes,
     descriptor_offsets,
 };
 pub use kept::{COMPILER, KernelCache, user_caches};

@@ -374,10 +374,14 @@ impl KernelModule {
     }
 
     /// Compiles all kernels for usual launches, for a report: launches choose their code as if it were not compiled. Returns the warnings
-    /// of each kernel, a line each, or why it has no code.
+    /// of each kernel, a line each, or why it has no code. Kernels that take images are reported at their launches.
     pub fn compile_for_report(&self) -> Vec<Result<String, BuildError>> {
         let kernels = (0..self.kernels().len()).map(|number| self.numbered(number));
-        kernels.map(|kernel| kernel.compile_for_report().map(|code| code.warnings.clone())).collect()
+        let report = |kernel: PreparedKernel| match kernel.takes_images() {
+            true => Ok(String::new()),
+            false => kernel.compile_for_report().map(|code| code.warnings.clone()),
+        };
+        kernels.map(report).collect()
     }
 }
 

@@ -87,7 +87,7 @@ fn field(text: &mut KernelText, pointer: u32, random: &mut Random) -> u32 {
         _ => text.condition(&format!("ptradd v{pointer}, i64 {offset}")),
     };
     match random.below(6) {
-        0 if offset % 8 == 0 => {
+        0 if offset.is_multiple_of(8) => {
             let wide = text.condition(&format!("load i64, v{address}"));
             text.condition(&format!("trunc i32, v{wide}"))
         }

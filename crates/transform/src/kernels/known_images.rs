@@ -72,8 +72,9 @@ impl DescriptorFields {
             descriptor_offsets::HAS_BORDER => Some(modes.has_border.into()),
             descriptor_offsets::IS_FLOAT => Some(modes.is_float.into()),
             _ => {
-                let place =
-                    offset.checked_sub(descriptor_offsets::SAMPLERS).filter(|place| place % 4 == 0)?;
+                let place = offset
+                    .checked_sub(descriptor_offsets::SAMPLERS)
+                    .filter(|place| place.is_multiple_of(4))?;
                 modes.samplers.get(place / 4).copied()
             }
         }
