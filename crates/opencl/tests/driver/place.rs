@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Seconds that a program may take: a call that goes round between loader and driver never comes back.
 const LIMIT: &str = "120";
@@ -66,15 +67,19 @@ pub(crate) fn compile(name: &str) -> PathBuf {
 pub(crate) fn compile_as(name: &str, program: &Path, more: &[&str]) -> PathBuf {
     let (compiler, standard) =
         if name.ends_with(".cpp") { ("c++", "-std=c++17") } else { ("cc", "-std=gnu11") };
+    // Two tests may compile one program, and one of them run it meanwhile.
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let made = program.with_extension(format!("made{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
     let mut command = Command::new(compiler);
     command
         .args([standard, "-O1", "-Wall", "-pthread", "-o"])
-        .arg(program)
+        .arg(&made)
         .arg(source(name))
         .args(more)
         .args(["-lOpenCL", "-lm"]);
     let output = command.output().unwrap_or_else(|reason| panic!("{compiler} does not start: {reason}"));
     let messages = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{name} does not compile; ./x setup brings the headers:\n{messages}");
+    std::fs::rename(&made, program).unwrap_or_else(|reason| panic!("{}: {reason}", program.display()));
     program.to_path_buf()
 }
