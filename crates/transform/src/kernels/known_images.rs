@@ -12,8 +12,11 @@ use crate::inline::{inline_small, remove_unreached};
 use heddle_ir::inst::Detail;
 use heddle_ir::module::{Declaration, FunctionKind};
 use heddle_ir::{Function, Inst, Module, Op, Scalar, Type, Value};
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::Arc;
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{Hash as _, Hasher as _};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Maximum number of images and samplers of a kernel that code knows.
 const MOST_ARGUMENTS: usize = 6;
@@ -90,27 +93,48 @@ pub enum KnownArgument {
     Sampler(u32),
 }
 
-/// Images of a launch and their samplers, by the numbers of the parameters.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
-pub struct KnownImages([Option<(u8, KnownArgument)>; MOST_ARGUMENTS]);
+/// Images of a launch and their samplers, by the numbers of the parameters: a hash of them, by which the process finds them. Each launch compares
+/// it, so it is small.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct KnownImages(u64);
+
+/// Known arguments by number of the parameter.
+type NumberedArguments = Vec<(usize, KnownArgument)>;
+
+/// Known arguments of all launches so far, by hash.
+static KNOWN: Mutex<BTreeMap<u64, NumberedArguments>> = Mutex::new(BTreeMap::new());
+
+/// The arguments, by which caches tell code apart.
+impl fmt::Debug for KnownImages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.arguments())
+    }
+}
 
 impl KnownImages {
     /// Returns the known arguments of a launch with these images and samplers: the first ones.
     pub fn of_launch(arguments: impl IntoIterator<Item = (usize, KnownArgument)>) -> KnownImages {
-        let arguments =
-            arguments.into_iter().filter_map(|(number, given)| Some((u8::try_from(number).ok()?, given)));
-        let mut known = KnownImages::default();
-        known.0.iter_mut().zip(arguments).for_each(|(place, given)| *place = Some(given));
-        known
+        let arguments: NumberedArguments = arguments.into_iter().take(MOST_ARGUMENTS).collect();
+        if arguments.is_empty() {
+            return KnownImages::default();
+        }
+        let mut hasher = FxHasher::default();
+        arguments.hash(&mut hasher);
+        let hash = hasher.finish().max(1);
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        // Of two with one hash, code knows the first.
+        let first = known.entry(hash).or_insert_with(|| arguments.clone());
+        if *first == arguments { KnownImages(hash) } else { KnownImages::default() }
     }
 
     /// True if the code knows no argument.
     pub fn is_empty(self) -> bool {
-        self.0.iter().all(Option::is_none)
+        self.0 == 0
     }
 
-    fn argument(self, number: usize) -> Option<KnownArgument> {
-        self.0.iter().flatten().find(|(known, _)| usize::from(*known) == number).map(|&(_, given)| given)
+    fn arguments(self) -> NumberedArguments {
+        let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&self.0).cloned().unwrap_or_default()
     }
 
     /// Replaces what the kernels of a module read of the descriptors, in the functions that they call, too.
@@ -128,7 +152,12 @@ impl KnownImages {
             open: Vec::new(),
         };
         for kernel in kernels {
-            let arguments = (0..kernel.params().len()).map(|number| self.argument(number)).collect();
+            let mut arguments = vec![None; kernel.params().len()];
+            for (number, argument) in self.arguments() {
+                if let Some(known) = arguments.get_mut(number) {
+                    *known = Some(argument);
+                }
+            }
             copies.open.push((kernel, arguments));
         }
         let mut changed = Vec::new();
