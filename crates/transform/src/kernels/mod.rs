@@ -15,8 +15,8 @@
 //!
 //! The phases, in order:
 //!
-//! * `index_ranges`, for launches whose indices do not wrap around, promises that.
 //! * `known_images`, for launches whose images have known formats, removes the branches on them.
+//! * `index_ranges`, for launches whose indices do not wrap around, promises that.
 //! * `known_strides`, for launches whose strides are those of dense arrays, makes them constants.
 //! * `distinct_pointers`, for launches whose pointers lead to different objects, makes parameters `noalias`.
 //! * `inline` inlines calls to functions that query the launch, wait at barriers or name local memory.
