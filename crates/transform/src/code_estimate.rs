@@ -22,8 +22,8 @@ mod vectorized_loops;
 use crate::brushes::carried_latency;
 use crate::target::{AccessDirection, AccessLanes, OpTime, TargetInfo};
 use crate::timing::{
-    CallTimes, ReadyTimes, call_times, has_lane_accesses, is_mask, object_offset, scalar_time, simulate,
-    time_of, widest_vector,
+    CallTimes, ReadyTimes, call_times, has_lane_accesses, is_mask, object_offset, permutations, scalar_time,
+    simulate, time_of, widest_vector,
 };
 use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree};
 use heddle_ir::ops::Effect;
@@ -74,6 +74,8 @@ pub fn estimate_regions(module: &Module, kernel: &str, target: &TargetInfo) -> B
 /// an access that is made lane by lane.
 pub fn instruction_count(module: &Module, target: &TargetInfo) -> f64 {
     let of_inst = |func: &Function, inst: Inst| match widest_vector(func, inst).filter(|ty| !is_mask(*ty)) {
+        Some(_) if func.inst(inst).op == Op::Permute => permutations(func, inst, target, |_| 1),
+        Some(_) if func.inst(inst).op == Op::Splat => 1,
         Some(ty) if has_lane_accesses(func, inst) => ty.lanes().unwrap_or(1).into(),
         Some(ty) => target.registers_of(ty.bytes() * 8),
         None => 1,
@@ -444,6 +446,38 @@ block2:
     /// Estimate for a block.
     pub(super) fn straight(lanes: u32, body: &str) -> f64 {
         kernel(lanes, &format!("block0:\n{body}\n  ret"))
+    }
+
+    #[test]
+    fn permutations_cost_by_the_registers_that_change() {
+        let lines = |first: u32, second: u32, order: &str, lanes: u32| {
+            format!(
+                "  v1 = load <{first} x f32>, v0\n  v2 = ptradd v0, i64 512\n  v3 = load <{second} x f32>, v2\n  \
+                 v4 = permute <{lanes} x f32>, v1, v3 [{order}]\n  store v4, v0"
+            )
+        };
+        let numbers =
+            |range: std::ops::Range<u32>| range.map(|it| it.to_string()).collect::<Vec<String>>().join(", ");
+        let time = |lanes: u32, order: &str| straight(16, &lines(lanes, lanes, order, 2 * lanes));
+        let plain = straight(16, "  v1 = load <32 x f32>, v0\n  store v1, v0");
+        assert!(time(16, &numbers(0..32)) < 1.01 * plain, "two registers next to each other");
+        let exchanged = format!("{}, {}", numbers(16..32), numbers(0..16));
+        assert!(time(16, &exchanged) < 1.01 * plain, "two registers in the other order");
+        let shifted = format!("{}, 0", numbers(1..32));
+        assert!(time(16, &shifted) > 1.1 * plain, "registers of elements from two others");
+        let joined = straight(16, "  v1 = load <16 x f32>, v0\n  store v1, v0");
+        assert!(time(8, &numbers(0..16)) > 1.1 * joined, "halves of a register");
+    }
+
+    #[test]
+    fn a_load_into_all_lanes_is_one_load() {
+        let splat = |ty: &str, of: &str| {
+            let text = format!("  v1 = {of}\n  v2 = splat <16 x {ty}>, v1\n  store v2, v0");
+            straight(16, &text)
+        };
+        let added = splat("i32", "load i32, v0") - straight(16, "  store <16 x i32> splat 0, v0");
+        let narrow = splat("i16", "load i16, v0") - straight(16, "  store <16 x i16> splat 0, v0");
+        assert!(added < narrow, "{added} {narrow}");
     }
 
     /// Estimate for a loop that counts up from 0, with these φs and instructions.

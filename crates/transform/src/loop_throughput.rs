@@ -8,9 +8,8 @@
 
 use crate::brushes::carried_latency;
 use crate::target::{OpTime, TargetInfo};
-use crate::timing::{CallTimes, call_times, permuted_registers, time_of, widest_vector};
+use crate::timing::{CallTimes, call_times, permutations, time_of, widest_vector};
 use heddle_analysis::{BlockIndex, Cfg, Cycle, CycleForest, DominatorTree};
-use heddle_ir::inst::Detail;
 use heddle_ir::{Block, Function, Inst, Module, Op};
 
 /// Bits of a cache line.
@@ -97,36 +96,13 @@ impl BusyTimes {
             (Op::Store | Op::MaskedStore, _) => self.stores += time * unaligned,
             (Op::Scatter, _) => self.stores += time,
             (Op::Splat, _) | (_, None) => {}
-            (Op::Permute, Some(_)) if selects_registers(func, inst, target) => {}
-            (Op::Permute, Some(widest)) => {
-                let registers = target.registers_of(widest.bytes() * 8).max(1);
-                self.arithmetic += time * f64::from(permutations(func, inst, target)) / f64::from(registers);
+            // Each takes elements from two registers.
+            (Op::Permute, _) => {
+                let of_sources = |sources: usize| (sources as u32).saturating_sub(1).max(1);
+                let count = permutations(func, inst, target, of_sources);
+                self.arithmetic += f64::from(target.times.plain.busy * count);
             }
             _ => self.arithmetic += time,
         }
     }
-}
-
-/// Number of permutations of registers: each takes elements from two, and a register of the result may take them from more.
-fn permutations(func: &Function, inst: Inst, target: &TargetInfo) -> u32 {
-    let data = func.inst(inst);
-    let (Detail::Permute(order), Some(&value)) = (&data.detail, data.args.first()) else { return 1 };
-    let of_register = |sources: usize| (sources as u32).saturating_sub(1).max(1);
-    permuted_registers(order, func.value_type(value).scalar(), target).map(of_register).sum()
-}
-
-/// True if a permutation only renames registers: each of its result takes one of an operand as it is.
-fn selects_registers(func: &Function, inst: Inst, target: &TargetInfo) -> bool {
-    let data = func.inst(inst);
-    let (Detail::Permute(order), Some(&value)) = (&data.detail, data.args.first()) else { return false };
-    let scalar = func.value_type(value).scalar();
-    if scalar.bits() < 8 {
-        return false;
-    }
-    let lanes = (target.vector_bits / 8 / scalar.bytes()).max(1) as usize;
-    order.chunks(lanes).all(|chunk| {
-        let from = usize::from(chunk[0]);
-        from.is_multiple_of(lanes)
-            && chunk.iter().enumerate().all(|(at, &lane)| usize::from(lane) == from + at)
-    })
 }

@@ -2,6 +2,7 @@
 
 use crate::target::{AccessDirection, AccessLanes, OpTime, TargetInfo};
 use heddle_analysis::{BlockIndex, Cfg, CycleForest, DominatorTree, object_and_offset};
+use heddle_ir::inst::Detail;
 use heddle_ir::{Function, Inst, Module, Op, Scalar, Type, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -150,6 +151,55 @@ pub(crate) fn permuted_registers(
     })
 }
 
+/// Permutations for a register that takes elements from so many others. Without masks and two-register permutations, halves are blended;
+/// bytes do not cross the halves of a register.
+pub(crate) fn permutes_of(sources: usize, scalar: Scalar, target: &TargetInfo) -> u32 {
+    let (has_all, pairs) = (target.vector_bits >= 512, (sources as u32).saturating_sub(1));
+    match (sources, scalar.bytes()) {
+        _ if has_all => pairs.max(1),
+        (1, 4..) => 1,
+        (1, _) => 3,
+        (_, 4..) => 3 * pairs,
+        _ => 6 * pairs,
+    }
+}
+
+/// True for a load of 32 bits or more into all lanes, which loads alone do.
+fn is_broadcast_load(func: &Function, inst: Inst) -> bool {
+    let value = func.inst(inst).args[0];
+    let is_load = func.def_inst(value).is_some_and(|def| func.inst(def).op == Op::Load);
+    is_load && func.value_type(value).bytes() >= 4
+}
+
+/// Number of operations for a permutation. Registers of the result that are registers of the operands take none, and operands of less than
+/// a register are joined by one each. `of_sources` gives the number for a register that takes elements from so many others.
+pub(crate) fn permutations(
+    func: &Function,
+    inst: Inst,
+    target: &TargetInfo,
+    of_sources: impl Fn(usize) -> u32,
+) -> u32 {
+    let data = func.inst(inst);
+    let (Detail::Permute(order), Some(&operand)) = (&data.detail, data.args.first()) else { return 1 };
+    let ty = func.value_type(operand);
+    if is_mask(ty) {
+        return 1;
+    }
+    let lanes = (target.vector_bits / 8 / ty.scalar().bytes()).max(1) as usize;
+    let whole = lanes.min(ty.lanes().unwrap_or(1).into());
+    let is_whole = |part: &[u16]| {
+        let first = usize::from(part[0]);
+        let is_next = |(at, &element): (usize, &u16)| usize::from(element) == first + at;
+        first.is_multiple_of(whole) && part.iter().enumerate().all(is_next)
+    };
+    let sources = permuted_registers(order, ty.scalar(), target);
+    let of_register = |(register, sources): (&[u16], usize)| match register.chunks(whole).all(is_whole) {
+        true => register.len().div_ceil(whole) as u32 - 1,
+        false => of_sources(sources),
+    };
+    order.chunks(lanes).zip(sources).map(of_register).sum()
+}
+
 /// Time of scalar code for an instruction, for all lanes. Branches replace its masks, and no vectors have to be built.
 pub(crate) fn serialized_busy(func: &Function, inst: Inst, target: &TargetInfo) -> u32 {
     let data = func.inst(inst);
@@ -236,7 +286,13 @@ pub(crate) fn time_of(func: &Function, inst: Inst, calls: &CallTimes, target: &T
         OpClass::Float => times.float,
         OpClass::Moves | OpClass::Plain => times.plain,
     };
-    Some(OpTime { latency: one.latency, busy: one.busy * registers })
+    let registers = match data.op {
+        Op::Permute => permutations(func, inst, target, |sources| permutes_of(sources, ty.scalar(), target)),
+        Op::Splat if is_broadcast_load(func, inst) => 0,
+        _ => registers,
+    };
+    let latency = if registers == 0 { 0 } else { one.latency };
+    Some(OpTime { latency, busy: one.busy * registers })
 }
 
 /// Time of a scalar instruction, by its class.

@@ -87,7 +87,9 @@ fn parse_estimates(line: &str) -> Option<(Vec<NamedEstimate>, &str)> {
     let (estimates, chosen) = line.split_once(ESTIMATES)?.1.rsplit_once(CHOICE)?;
     let parse = |code: &str| {
         let (time, name) = code.split_once(" (")?;
-        Some((name.strip_suffix(')')?.to_string(), time.parse().ok()))
+        let name = name.strip_suffix(')')?;
+        let size = name.strip_suffix(" instructions").and_then(|it| it.rsplit_once(", "));
+        Some((size.map_or(name, |(name, _)| name).to_string(), time.parse().ok()))
     };
     Some((estimates.split("; ").map(parse).collect::<Option<_>>()?, chosen))
 }
@@ -116,7 +118,8 @@ impl ChoiceRow {
         };
         let codes = names.into_iter().enumerate().filter(exists).map(measure);
         let codes: Vec<MeasuredCode> = codes.collect::<Result<_, String>>()?;
-        let chosen = codes.iter().position(|it| it.name == chosen_name).unwrap_or(0);
+        let chosen = codes.iter().position(|it| it.name == chosen_name);
+        let chosen = chosen.ok_or_else(|| format!("no code is called {chosen_name}: {line}"))?;
         Ok(Some(ChoiceRow { label: workload.label(), chosen, codes }))
     }
 
@@ -157,7 +160,8 @@ impl ChoiceRow {
             format!("{} {:.4} ms ({estimate})", it.name, 1e3 * it.time)
         };
         let codes: Vec<String> = self.codes.iter().map(of).collect();
-        format!("{}: loss {:.0} %: {}", self.label, self.loss(), codes.join("; "))
+        let chosen = &self.codes[self.chosen].name;
+        format!("{}: {chosen}, loss {:.0} %: {}", self.label, self.loss(), codes.join("; "))
     }
 }
 
@@ -199,7 +203,7 @@ mod tests {
 
     #[test]
     fn estimates_are_parsed() {
-        let line = "kernel k: estimated cycles for a work-item: 1.5 (16 lanes); none (8 x 4 lanes); chosen: 16 lanes";
+        let line = "kernel k: estimated cycles for a work-item: 1.5 (16 lanes, 20 instructions); none (8 x 4 lanes); chosen: 16 lanes";
         let (codes, chosen) = parse_estimates(line).expect("it is a line of a report");
         assert_eq!(codes, [("16 lanes".into(), Some(1.5)), ("8 x 4 lanes".into(), None)]);
         assert_eq!(chosen, "16 lanes");

@@ -17,6 +17,15 @@ const WAYS: usize = 8;
 /// Sets of the first-level cache.
 const SETS: i64 = 64;
 
+/// Number of lines so many bytes apart that the first-level cache holds until the next brush comes: one set of them if the distance is not known.
+fn lines_that_stay(step: i64) -> f64 {
+    let sets = match step {
+        0 => 1,
+        _ => SETS >> (step / LINE).trailing_zeros().min(SETS.trailing_zeros()),
+    };
+    WAYS as f64 * sets as f64
+}
+
 impl CodeEstimate<'_> {
     /// Time of an iteration that accesses lose which are far apart in each lane, as of rows: the lines of all lanes are in the same few sets
     /// of the first-level cache, and evict one another before the next iteration uses them.
@@ -94,14 +103,13 @@ impl CodeEstimate<'_> {
     /// Time of an iteration for lines that no earlier iteration has used, as in a column: the next brushes, which use the rest of them, come when
     /// later lines have evicted them. Accesses to one object share lines.
     pub(super) fn new_lines(&self, cycle: Cycle, blocks: &[Block], count: impl Fn(Block) -> f64) -> f64 {
-        if self.constant_trips(cycle).is_some_and(|trips| trips <= WAYS as f64) {
-            return 0.0;
-        }
+        let trips = self.constant_trips(cycle);
+        let stays = |step: i64| trips.is_some_and(|trips| trips <= lines_that_stay(step));
         let mut lines: FxHashMap<Value, f64> = FxHashMap::default();
         for &block in blocks.iter().filter(|&&block| count(block) >= USUAL) {
             for inst in self.func.block_insts(block) {
                 let Some((value, address)) = self.contiguous_access(inst) else { continue };
-                if self.steps_to_new_line(cycle, address) {
+                if self.step_to_new_line(cycle, address).is_some_and(|step| !stays(step)) {
                     let bytes = f64::from(self.func.value_type(value).bytes());
                     let own = (bytes / LINE as f64).max(1.0) * count(block);
                     let known = lines.entry(underlying_object(self.func, address)).or_default();
@@ -149,8 +157,8 @@ impl CodeEstimate<'_> {
         is_shared.then_some((value, address))
     }
 
-    /// True if each iteration moves an address by a line and more, or by a number that is not known.
-    fn steps_to_new_line(&self, cycle: Cycle, address: Value) -> bool {
+    /// Number of bytes by which each iteration moves an address, if that is a line and more; 0 for a number that is not known.
+    fn step_to_new_line(&self, cycle: Cycle, address: Value) -> Option<i64> {
         /// Values that are looked at, at most.
         const BUDGET: usize = 64;
         let header = self.cycles.header(cycle);
@@ -159,8 +167,9 @@ impl CodeEstimate<'_> {
             let unused = 128 - self.func.value_type(value).scalar().bits();
             i64::try_from((bits as i128) << unused >> unused).ok().map(i64::abs)
         };
-        let (mut next, mut seen) = (vec![(address, 1i64)], FxHashSet::default());
-        while let Some((value, scale)) = next.pop().filter(|_| seen.len() < BUDGET) {
+        // Scales that are not known count as those of a line.
+        let (mut next, mut seen) = (vec![(address, 1i64, true)], FxHashSet::default());
+        while let Some((value, scale, is_known)) = next.pop().filter(|_| seen.len() < BUDGET) {
             let Some(inst) = self.func.def_inst(value).filter(|_| seen.insert(value)) else { continue };
             let data = self.func.inst(inst);
             match (data.op, &data.args[..]) {
@@ -173,7 +182,8 @@ impl CodeEstimate<'_> {
                         None => LINE,
                     };
                     if step >= LINE {
-                        return true;
+                        let is_known = is_known && self.func.constant(induction.step).is_some();
+                        return Some(if is_known { step } else { 0 });
                     }
                 }
                 (Op::Mul, &[a, b]) => {
@@ -181,12 +191,13 @@ impl CodeEstimate<'_> {
                         Some(factor) => (factor, a),
                         None => (LINE, a),
                     };
-                    next.push((rest, scale.saturating_mul(factor)));
-                    next.extend(small(b).is_none().then_some((b, scale.saturating_mul(factor))));
+                    let (scale, is_known) = (scale.saturating_mul(factor), is_known && small(b).is_some());
+                    next.push((rest, scale, is_known));
+                    next.extend(small(b).is_none().then_some((b, scale, is_known)));
                 }
                 (Op::Shl, &[a, by]) => {
                     let factor = small(by).map_or(LINE, |by| 1 << by.clamp(0, 32));
-                    next.push((a, scale.saturating_mul(factor)));
+                    next.push((a, scale.saturating_mul(factor), is_known && small(by).is_some()));
                 }
                 (
                     Op::Add
@@ -199,11 +210,11 @@ impl CodeEstimate<'_> {
                     | Op::Splat
                     | Op::Extract,
                     args,
-                ) => next.extend(args.iter().map(|&arg| (arg, scale))),
+                ) => next.extend(args.iter().map(|&arg| (arg, scale, is_known))),
                 _ => {}
             }
         }
-        false
+        None
     }
 }
 
@@ -223,6 +234,13 @@ mod tests {
         assert!(walk("mul v1, v20", "v20") > 1.5 * row, "a column");
         assert!(walk("mul v1, 256", "v20") > 1.5 * row, "a column of four lines a row");
         assert!(walk("mul v1, 256", "8") < 1.1 * walk("mul v1, 4", "8"), "few rows");
+        assert!(
+            walk("mul v1, 128", "256") < 1.1 * walk("mul v1, 4", "256"),
+            "lines that all fit into half of the sets"
+        );
+        assert!(walk("mul v1, 128", "257") > 1.5 * walk("mul v1, 4", "257"), "a line too much");
+        assert!(walk("mul v1, 4096", "16") > 1.5 * walk("mul v1, 4", "16"), "lines of one set");
+        assert!(walk("mul v1, v20", "64") > 1.5 * walk("mul v1, 4", "64"), "a distance that is not known");
     }
 
     /// Code that loads from ten arrays of so many bytes.

@@ -369,10 +369,16 @@ impl GroupFunctionBuilder<'_> {
         self.builder.jump(before);
         self.builder.set_insert_point(InsertPoint::End(before));
         let [zero, width] = [0, extents[0]].map(|number| self.builder.int(unit, number.into()));
-        // A row of tiles is whole if all its rows of work-items are in the group.
+        // A row of tiles is whole if all its rows of work-items are in the group, as they are where tiles divide its size.
+        let divides = |group: &Self, along: usize| {
+            let size = group.builder.func.constant(sizes[along]).and_then(Constant::splat_bits);
+            size.is_some_and(|size| size.is_multiple_of(extents[along].into()))
+        };
+        let cut: Vec<usize> =
+            [1, 2].into_iter().filter(|&it| extents[it] > 1 && !divides(self, it)).collect();
         let mut is_whole = None;
         let mut remaining = Vec::new();
-        for along in [1, 2].into_iter().filter(|&along| extents[along] > 1) {
+        for along in cut {
             let left = self.builder.op_with(Op::Sub, &[sizes[along], outer[along - 1]], exact());
             let extent = self.builder.int(unit, extents[along].into());
             let fits = self.builder.icmp(IntPredicate::Uge, left, extent);

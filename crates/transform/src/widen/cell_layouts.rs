@@ -2,7 +2,7 @@
 
 use super::cell_loads::{CellLoad, LanePlace, MemoryLine};
 use crate::target::TargetInfo;
-use crate::timing::permuted_registers;
+use crate::timing::{permuted_registers, permutes_of};
 use heddle_ir::Scalar;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -175,17 +175,4 @@ impl CellLayout {
 pub(super) fn permutations(order: &[u16], scalar: Scalar, target: &TargetInfo) -> Option<u32> {
     let of_register = |sources: usize| (sources <= MAX_SOURCES).then(|| permutes_of(sources, scalar, target));
     permuted_registers(order, scalar, target).map(of_register).sum()
-}
-
-/// Permutations for a register that takes elements from so many others. Without masks and two-register permutations, halves are blended;
-/// bytes do not cross the halves of a register.
-fn permutes_of(sources: usize, scalar: Scalar, target: &TargetInfo) -> u32 {
-    let (has_all, pairs) = (target.vector_bits >= 512, (sources as u32).saturating_sub(1));
-    match (sources, scalar.bytes()) {
-        _ if has_all => pairs.max(1),
-        (1, 4..) => 1,
-        (1, _) => 3,
-        (_, 4..) => 3 * pairs,
-        _ => 6 * pairs,
-    }
 }
