@@ -467,6 +467,10 @@ block2:
         assert!(time(16, &shifted) > 1.1 * plain, "registers of elements from two others");
         let joined = straight(16, "  v1 = load <16 x f32>, v0\n  store v1, v0");
         assert!(time(8, &numbers(0..16)) > 1.1 * joined, "halves of a register");
+        let even = (0..32).step_by(2).map(|it| it.to_string()).collect::<Vec<String>>().join(", ");
+        let odd = (1..32).step_by(2).map(|it| it.to_string()).collect::<Vec<String>>().join(", ");
+        let equal = time(16, &format!("{even}, {even}"));
+        assert!(time(16, &format!("{even}, {odd}")) > 1.05 * equal, "equal registers are one");
     }
 
     #[test]

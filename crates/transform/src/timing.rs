@@ -172,7 +172,7 @@ fn is_broadcast_load(func: &Function, inst: Inst) -> bool {
 }
 
 /// Number of operations for a permutation. Registers of the result that are registers of the operands take none, and operands of less than
-/// a register are joined by one each. `of_sources` gives the number for a register that takes elements from so many others.
+/// a register are joined by one each; equal registers are one. `of_sources` gives the number for a register that takes elements from so many others.
 pub(crate) fn permutations(
     func: &Function,
     inst: Inst,
@@ -192,12 +192,16 @@ pub(crate) fn permutations(
         let is_next = |(at, &element): (usize, &u16)| usize::from(element) == first + at;
         first.is_multiple_of(whole) && part.iter().enumerate().all(is_next)
     };
-    let sources = permuted_registers(order, ty.scalar(), target);
     let of_register = |(register, sources): (&[u16], usize)| match register.chunks(whole).all(is_whole) {
         true => register.len().div_ceil(whole) as u32 - 1,
         false => of_sources(sources),
     };
-    order.chunks(lanes).zip(sources).map(of_register).sum()
+    // Rows of a tile that take the same elements share a register.
+    let mut registers: SmallVec<[(&[u16], usize); 8]> =
+        order.chunks(lanes).zip(permuted_registers(order, ty.scalar(), target)).collect();
+    registers.sort_unstable();
+    registers.dedup();
+    registers.into_iter().map(of_register).sum()
 }
 
 /// Time of scalar code for an instruction, for all lanes. Branches replace its masks, and no vectors have to be built.
