@@ -17,12 +17,10 @@ const WAYS: usize = 8;
 /// Sets of the first-level cache.
 const SETS: i64 = 64;
 
-/// Number of lines so many bytes apart that the first-level cache holds until the next brush comes: one set of them if the distance is not known.
-fn lines_that_stay(step: i64) -> f64 {
-    let sets = match step {
-        0 => 1,
-        _ => SETS >> (step / LINE).trailing_zeros().min(SETS.trailing_zeros()),
-    };
+/// Number of lines so many bytes apart that the first-level cache holds at a time; one set of them if the distance is unknown.
+fn held_lines(distance: Option<i64>) -> f64 {
+    let all = SETS.trailing_zeros();
+    let sets = distance.map_or(1, |distance| SETS >> (distance / LINE).trailing_zeros().min(all));
     WAYS as f64 * sets as f64
 }
 
@@ -104,12 +102,13 @@ impl CodeEstimate<'_> {
     /// later lines have evicted them. Accesses to one object share lines.
     pub(super) fn new_lines(&self, cycle: Cycle, blocks: &[Block], count: impl Fn(Block) -> f64) -> f64 {
         let trips = self.constant_trips(cycle);
-        let stays = |step: i64| trips.is_some_and(|trips| trips <= lines_that_stay(step));
         let mut lines: FxHashMap<Value, f64> = FxHashMap::default();
         for &block in blocks.iter().filter(|&&block| count(block) >= USUAL) {
             for inst in self.func.block_insts(block) {
                 let Some((value, address)) = self.contiguous_access(inst) else { continue };
-                if self.step_to_new_line(cycle, address).is_some_and(|step| !stays(step)) {
+                let held = self.held_lines_of_walk(cycle, address);
+                // The next brush finds the lines of a short walk.
+                if held.is_some_and(|held| trips.is_none_or(|trips| trips > held)) {
                     let bytes = f64::from(self.func.value_type(value).bytes());
                     let own = (bytes / LINE as f64).max(1.0) * count(block);
                     let known = lines.entry(underlying_object(self.func, address)).or_default();
@@ -157,8 +156,9 @@ impl CodeEstimate<'_> {
         is_shared.then_some((value, address))
     }
 
-    /// Number of bytes by which each iteration moves an address, if that is a line and more; 0 for a number that is not known.
-    fn step_to_new_line(&self, cycle: Cycle, address: Value) -> Option<i64> {
+    /// Number of lines that the cache holds at a time of those that an address walks along; none if iterations share lines. An address by
+    /// an unknown distance is taken to reach a new line in each iteration.
+    fn held_lines_of_walk(&self, cycle: Cycle, address: Value) -> Option<f64> {
         /// Values that are looked at, at most.
         const BUDGET: usize = 64;
         let header = self.cycles.header(cycle);
@@ -167,7 +167,7 @@ impl CodeEstimate<'_> {
             let unused = 128 - self.func.value_type(value).scalar().bits();
             i64::try_from((bits as i128) << unused >> unused).ok().map(i64::abs)
         };
-        // Scales that are not known count as those of a line.
+        // Unknown scales count as those of a line.
         let (mut next, mut seen) = (vec![(address, 1i64, true)], FxHashSet::default());
         while let Some((value, scale, is_known)) = next.pop().filter(|_| seen.len() < BUDGET) {
             let Some(inst) = self.func.def_inst(value).filter(|_| seen.insert(value)) else { continue };
@@ -183,7 +183,7 @@ impl CodeEstimate<'_> {
                     };
                     if step >= LINE {
                         let is_known = is_known && self.func.constant(induction.step).is_some();
-                        return Some(if is_known { step } else { 0 });
+                        return Some(held_lines(is_known.then_some(step)));
                     }
                 }
                 (Op::Mul, &[a, b]) => {
@@ -236,9 +236,12 @@ mod tests {
         assert!(walk("mul v1, 256", "8") < 1.1 * walk("mul v1, 4", "8"), "few rows");
         assert!(
             walk("mul v1, 128", "256") < 1.1 * walk("mul v1, 4", "256"),
-            "lines that all fit into half of the sets"
+            "half of the sets hold all lines"
         );
-        assert!(walk("mul v1, 128", "257") > 1.5 * walk("mul v1, 4", "257"), "a line too much");
+        assert!(
+            walk("mul v1, 128", "257") > 1.5 * walk("mul v1, 4", "257"),
+            "one line more than the sets hold"
+        );
         assert!(walk("mul v1, 4096", "16") > 1.5 * walk("mul v1, 4", "16"), "lines of one set");
         assert!(walk("mul v1, v20", "64") > 1.5 * walk("mul v1, 4", "64"), "a distance that is not known");
     }
