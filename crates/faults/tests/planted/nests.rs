@@ -1,6 +1,6 @@
 //! Rules of nests whose levels become dimensions of a brush.
 
-use crate::widen::widen_tiles;
+use crate::widen::{widen_brushes, widen_tiles};
 use crate::{fault, transform_test};
 use heddle_faults::NESTS;
 use heddle_faults::transform::{NestLevels, NestProjection, canonicalize, spread_nest};
@@ -20,7 +20,9 @@ const RULES: &[(&str, &str, RunPasses)] = &[
     ("RowCells", "widen-tensor.hed", |module, _| widen_without(module, "RowCells")),
     ("RowsAfterWrites", "widen-tensor.hed", |module, _| widen_without(module, "RowsAfterWrites")),
     ("RowMask", "widen-tensor.hed", |module, _| widen_without(module, "RowMask")),
-    ("RowsThatRun", "widen-tensor.hed", |module, _| widen_without(module, "RowsThatRun")),
+    ("RowsThatRun", "widen-rows-masked.hed", |module, _| {
+        with_fault(fault(NESTS, "RowsThatRun"), || widen_brushes(module, [16, 2]))
+    }),
     ("RowChunks", "widen-columns-pitch.hed", |module, _| widen_without(module, "RowChunks")),
     ("Projection", "widen-columns-pitch.hed", |module, _| widen_without(module, "Projection")),
 ];

@@ -105,7 +105,7 @@ fn blended_without(module: &mut Module, rule: &str) -> Result<(), String> {
     with_fault(fault(WIDEN, rule), || widen_by(module, [4, 1], &options))
 }
 
-fn widen_brushes(module: &mut Module, brush: [u32; 2]) -> Result<(), String> {
+pub(crate) fn widen_brushes(module: &mut Module, brush: [u32; 2]) -> Result<(), String> {
     let options = heddle_transform::WidenOptions { target: TargetInfo::AVX512, ..Default::default() };
     widen_by(module, brush, &options)
 }

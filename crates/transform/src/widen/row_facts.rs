@@ -136,6 +136,13 @@ impl RowFacts<'_> {
         self.is_recomputable(predicate) && !self.varies_between_rows(predicate)
     }
 
+    /// True if all rows may be read where one lane runs an access: either all of them have active lanes or none has, and lane 0 of each has
+    /// the address of its row.
+    pub(super) fn has_equal_rows(&self, inst: Inst, address: Value) -> bool {
+        let is_masked = predicate_of(self.func, inst).is_some();
+        self.has_equal_masks(inst) && (!is_masked || self.has_lane_0_address(address, 0))
+    }
+
     /// True if a row's mask costs no permutation.
     fn has_recomputable_masks(&self, inst: Inst) -> bool {
         predicate_of(self.func, inst).is_none_or(|predicate| self.is_recomputable(predicate))
@@ -276,14 +283,16 @@ impl AccessPlanner<'_> {
     /// the costs.
     fn row_uniform_pays(&self, access: &LaneAccess, remarks: &mut Vec<Remark>) -> bool {
         let (rows, is_masked) = (self.rows(), access.active == AccessLanes::Masked);
-        // Rows without active lanes must not be read: either all rows have some or none has.
-        let reads_all_rows =
-            rows.has_equal_masks(access.inst) && (!is_masked || rows.has_lane_0_address(access.address, 0));
-        if access.direction.is_store() || !reads_all_rows {
+        if access.direction.is_store() {
             return false;
         }
         let target = &self.options.target;
-        let guard = if is_masked { target.branch } else { 0 };
+        let count = rows.extents().count;
+        let mut guard = if is_masked { target.branch } else { 0 };
+        if !rows.has_equal_rows(access.inst, access.address) {
+            // The row's mask and address, and the choice of another address.
+            guard += (target.cost(target.permute, 1, target.vector_bits) + 40) * count;
+        }
         let together = rows.extents().load_cost(access.scalar, target) + guard;
         let alone = self.scattered_cost(access, AccessLanes::All);
         self.parts_pay(access, ("rows", [rows.extents().count, 1]), [together, alone], remarks)

@@ -158,6 +158,10 @@ impl Widener<'_> {
     /// Loads a scalar for each row, splats and concatenates.
     fn spread_rows(&mut self, inst: Inst, data: &InstData, starts: &[Value], scalar: Scalar) -> Value {
         let ty = Type::Vector(scalar, self.row_extents().length as u16);
+        let starts = match self.row_facts().has_equal_rows(inst, self.old.inst(inst).args[0]) {
+            true => starts.to_vec(),
+            false => self.readable_starts(inst, starts),
+        };
         let any = self.any_active_lane(inst);
         let loaded = self.emit_if(any, |widener| {
             let load = |&start: &Value| InstData { args: [start].into_iter().collect(), ..data.clone() };
@@ -168,6 +172,24 @@ impl Widener<'_> {
             .map(|value| self.emit(InstData::plain(Op::Splat, [value]), Some(ty)))
             .collect();
         self.join_parts(parts, self.row_extents().length as u16, scalar)
+    }
+
+    /// Addresses to read for each row, if a lane is active: rows without active lanes read where another row does.
+    fn readable_starts(&mut self, inst: Inst, starts: &[Value]) -> Vec<Value> {
+        let is_active: Vec<Option<Value>> = (0..starts.len() as u32)
+            .map(|row| {
+                let mask = self.row_mask(inst, row)?;
+                Some(self.emit(InstData::plain(Op::Any, [mask]), None))
+            })
+            .collect();
+        let mut choose = |active: Option<Value>, one: Value, other: Value| match active {
+            Some(active) => self.emit(InstData::plain(Op::Select, [active, one, other]), None),
+            None => one,
+        };
+        let rows = || is_active.iter().copied().zip(starts.iter().copied());
+        let readable =
+            rows().skip(1).fold(starts[0], |before, (active, start)| choose(active, start, before));
+        rows().map(|(active, start)| choose(active, start, readable)).collect()
     }
 
     /// Concatenates vectors of `lanes` lanes each.
