@@ -6,10 +6,14 @@
 
 use crate::compiler_threads::{CompilerThread, leave, while_waiting};
 use crate::jit::not_compiled;
+use crate::view::take_message;
 use heddle_ir::Diagnostic;
+use llvm_sys::LLVMDiagnosticSeverity;
+use llvm_sys::core::{LLVMContextSetDiagnosticHandler, LLVMGetDiagInfoDescription, LLVMGetDiagInfoSeverity};
 use llvm_sys::error_handling::{LLVMInstallFatalErrorHandler, LLVMResetFatalErrorHandler};
+use llvm_sys::prelude::{LLVMContextRef, LLVMDiagnosticInfoRef};
 use std::cell::RefCell;
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::thread;
@@ -38,6 +42,28 @@ extern "C" fn on_fatal_error(reason: *const c_char) {
         // A thread of another library: LLVM ends the process.
         None => eprintln!("LLVM ERROR: {reason}"),
     }
+}
+
+extern "C" fn on_diagnostic(info: LLVMDiagnosticInfoRef, _: *mut c_void) {
+    // SAFETY: LLVM hands over a live diagnostic, and a description that it allocated.
+    let error = unsafe {
+        let is_error = LLVMGetDiagInfoSeverity(info) == LLVMDiagnosticSeverity::LLVMDSError;
+        is_error.then(|| take_message(LLVMGetDiagInfoDescription(info)))
+    };
+    if let Some(error) = error {
+        match CString::new(error) {
+            Ok(error) => on_fatal_error(error.as_ptr()),
+            Err(_) => on_fatal_error(c"LLVM reports an error".as_ptr()),
+        }
+        std::process::exit(1);
+    }
+}
+
+/// Has errors that LLVM reports in a context end the work like fatal ones, and nothing printed: warnings are about code that a kernel became, not
+/// about its source.
+pub(crate) fn handle_diagnostics(context: LLVMContextRef) {
+    // SAFETY: the context is live, and the handler takes no data.
+    unsafe { LLVMContextSetDiagnosticHandler(context, Some(on_diagnostic), std::ptr::null_mut()) };
 }
 
 /// Runs work on a thread with a stack of so many bytes, and returns its result. The error holds LLVM's reason.

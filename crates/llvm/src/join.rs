@@ -1,5 +1,6 @@
 //! Linking of separately compiled modules into one.
 
+use crate::fatal_errors::handle_diagnostics;
 use crate::view::LlvmModule;
 use llvm_sys::LLVMDiagnosticSeverity;
 use llvm_sys::core::*;
@@ -29,7 +30,7 @@ pub fn join(first: LlvmModule, others: &[&[u8]]) -> Result<LlvmModule, String> {
     for bitcode in others {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the buffer is a copy, freed after parsing; the parsed module lives in the first one's context,
-        // and the linker takes it over. The handler is removed before `messages` is dropped.
+        // and the linker takes it over. The handler is replaced before `messages` is dropped.
         let failed = unsafe {
             LLVMContextSetDiagnosticHandler(first.context(), Some(collect), (&raw mut messages).cast());
             let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(
@@ -41,7 +42,7 @@ pub fn join(first: LlvmModule, others: &[&[u8]]) -> Result<LlvmModule, String> {
                 llvm_sys::bit_reader::LLVMParseBitcodeInContext2(first.context(), buffer, &mut raw) != 0;
             LLVMDisposeMemoryBuffer(buffer);
             let failed = failed || raw.is_null() || LLVMLinkModules2(first.raw(), raw) != 0;
-            LLVMContextSetDiagnosticHandler(first.context(), None, std::ptr::null_mut());
+            handle_diagnostics(first.context());
             failed
         };
         if failed || !messages.is_empty() {

@@ -2,7 +2,7 @@
 
 use crate::defined_divisions::define_divisions;
 use crate::disjoint_addends::pair_disjoint_addends;
-use crate::fatal_errors::catch_fatal_errors;
+use crate::fatal_errors::{catch_fatal_errors, handle_diagnostics};
 use crate::image_types::replace_image_types;
 use crate::indices::restore_indices;
 use crate::private_arrays::locate_arrays;
@@ -261,6 +261,7 @@ fn compile_here(source: &str, name: &str, options: &OpenClOptions) -> Result<(Ll
     }
     // SAFETY: the shim made both for this call and hands them over.
     let module = unsafe { LlvmModule::from_raw(context, module) };
+    handle_diagnostics(module.context());
     let module = replace_image_types(module).map_err(|reason| format!("{log}error: {reason}\n"))?;
     match finish(&module, options) {
         Ok(()) => Ok((module, log)),

@@ -1,5 +1,6 @@
 //! Parser of LLVM IR, text or bitcode, into a verified module.
 
+use crate::fatal_errors::handle_diagnostics;
 use crate::view::{LlvmModule, c_text, take_message, version};
 use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::{Code, Diagnostic};
@@ -31,7 +32,7 @@ pub fn read_ir(file: &str, bytes: &[u8]) -> Result<LlvmModule, Diagnostic> {
     let name = c_text(file);
     let (mut raw, mut message) = (std::ptr::null_mut(), std::ptr::null_mut());
     // SAFETY: the buffer is a copy with a zero byte at its end, and is freed after parsing, which does not keep it.
-    // Without a handler of its own the context would end the process at an error; this one is removed before
+    // Without a handler of its own the context would end the process at an error; this one is replaced before
     // `messages` goes.
     let (context, failed) = unsafe {
         let context = LLVMContextCreate();
@@ -40,7 +41,7 @@ pub fn read_ir(file: &str, bytes: &[u8]) -> Result<LlvmModule, Diagnostic> {
             LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes.as_ptr().cast(), bytes.len(), name.as_ptr());
         let failed = LLVMParseIRInContext2(context, buffer, &mut raw, &mut message) != 0;
         LLVMDisposeMemoryBuffer(buffer);
-        LLVMContextSetDiagnosticHandler(context, None, std::ptr::null_mut());
+        handle_diagnostics(context);
         (context, failed)
     };
     // SAFETY: the parser allocated it, or left it null.

@@ -4,6 +4,7 @@
 //! The SAFETY comments below call this "live". Callers ensure matching operand types; LLVM's verifier checks each
 //! module.
 
+use crate::fatal_errors::handle_diagnostics;
 use crate::view::{LlvmModule, attribute_kind, c_text, intrinsic_id};
 use heddle_ir::words::{Flag, Flags, FloatPredicate, IntPredicate};
 use heddle_ir::{Scalar, Type};
@@ -63,6 +64,7 @@ impl Assembler {
         // SAFETY: everything is made here; the module and the builder live in the context, which the module owns.
         unsafe {
             let context = LLVMContextCreate();
+            handle_diagnostics(context);
             let module = LLVMModuleCreateWithNameInContext(name.as_ptr(), context);
             let builder = LLVMCreateBuilderInContext(context);
             Assembler { module: LlvmModule::from_raw(context, module), builder }
