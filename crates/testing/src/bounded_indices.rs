@@ -78,7 +78,7 @@ fn operation(kernel: &mut KernelText, wide: usize, random: &mut Random) -> u32 {
             format!("v{}", kernel.condition(&format!("{} v{by}, 1", random.pick(&["umax", "smax"]))))
         }
     };
-    let what = match random.below(13) {
+    let what = match random.below(14) {
         0..3 => format!("add{promise} v{a}, {b}"),
         3 => format!("sub{promise} v{a}, {b}"),
         4..6 => format!("mul{promise} v{a}, {b}"),
@@ -88,6 +88,13 @@ fn operation(kernel: &mut KernelText, wide: usize, random: &mut Random) -> u32 {
         9 => format!("{} v{a}, {b}", random.pick(&["smin", "smax", "umin", "umax"])),
         10 => format!("{} v{a}, {}", random.pick(&["lshr", "ashr"]), random.pick(&[1, 4])),
         11 => format!("{} v{a}, {}", random.pick(&["and", "or", "xor"]), random.pick(&[1, 15, 255])),
+        12 => {
+            let by = kernel.pick(wide, random);
+            let positive = kernel.condition(&format!("umax v{by}, 1"));
+            let quotient = kernel.condition(&format!("udiv v{a}, v{positive}"));
+            let product = kernel.condition(&format!("mul v{quotient}, v{by}"));
+            format!("sub v{a}, v{product}")
+        }
         _ => {
             let condition =
                 kernel.condition(&format!("icmp {} v{a}, {b}", random.pick(&["slt", "eq", "ugt"])));
@@ -158,6 +165,12 @@ const BROKEN: &[(&str, [u32; 2], &str)] = &[
          \nblock1:\n{store}\n  br block2\n",
         [0xffff_fffe, 0],
         "zext i64, v11",
+    ),
+    // The remainder of a large unsigned number, which is negative as a signed one.
+    (
+        "block0:\n  v10 = umax v2, 1\n  v11 = udiv v1, v10\n  v12 = mul nsw v11, v2\n  v13 = sub v1, v12\n{store}\n  br block2\n",
+        [0x8000_0005, 0x7fff_ffff],
+        "zext i64, v13",
     ),
     // A number that differs from the last one of a range may be the first one.
     (

@@ -99,6 +99,8 @@ pub(super) struct RangeStep {
     pub(super) is_promised: bool,
     /// True if the result is any number.
     pub(super) is_any: bool,
+    /// True if it is `x - x / m * m`, with x and m as its operands.
+    pub(super) is_remainder: bool,
     pub(super) operands: SmallVec<[(RangeOperand, u32); 2]>,
     /// Comparisons of operands with numbers, which hold.
     pub(super) guards: Vec<(usize, IntPredicate, RangeOperand)>,
@@ -263,6 +265,8 @@ impl<'f> RangeSource<'f> {
                 let (init, bound) = (of(counter.init), of(counter.bound));
                 BoundedCounter { init, step, bound, continues, compares_next, is_promised }
             });
+            let remainder = remainder(func, inst);
+            let args = remainder.as_ref().map_or(&data.args[..], |args| &args[..]);
             let mut guards = Vec::new();
             for (_, guard) in self.guards.iter().filter(|(at, _)| *at == inst) {
                 let sides = [
@@ -270,7 +274,7 @@ impl<'f> RangeSource<'f> {
                     (guard.right, guard.predicate.swapped(), guard.left),
                 ];
                 for (value, predicate, other) in sides {
-                    let places = data.args.iter().enumerate().filter(|&(_, &arg)| arg == value);
+                    let places = args.iter().enumerate().filter(|&(_, &arg)| arg == value);
                     guards.extend(places.map(|(at, _)| (at, predicate, of(other))));
                 }
             }
@@ -284,7 +288,8 @@ impl<'f> RangeSource<'f> {
                 },
                 is_promised: has_wrap_flags(data.op) && data.flags.has(Flag::Nsw),
                 is_any: data.is_total(),
-                operands: data.args.iter().map(|&arg| (of(arg), width(arg))).collect(),
+                is_remainder: remainder.is_some(),
+                operands: args.iter().map(|&arg| (of(arg), width(arg))).collect(),
                 guards,
                 counter,
             })
@@ -307,6 +312,27 @@ pub(super) fn integer_bits(func: &Function, value: Value) -> Option<u32> {
     let ty = func.value_type(value);
     let bits = ty.scalar().bits();
     (matches!(ty, Type::Scalar(_)) && ty.scalar().is_int() && (2..=64).contains(&bits)).then_some(bits)
+}
+
+/// Returns x and m of a difference `x - x / m * m`, where LLVM may have replaced m by `max(m, 1)` in the division.
+fn remainder(func: &Function, inst: Inst) -> Option<[Value; 2]> {
+    let operands = |value: Value, op: Op| {
+        let data = func.inst(func.def_inst(value)?);
+        match data.args[..] {
+            [one, other] if data.op == op => Some([one, other]),
+            _ => None,
+        }
+    };
+    let data = func.inst(inst);
+    let (Op::Sub, &[x, product]) = (data.op, &data.args[..]) else { return None };
+    let [one, other] = operands(product, Op::Mul)?;
+    [[one, other], [other, one]].into_iter().find_map(|[quotient, m]| {
+        let [of, by] = operands(quotient, Op::Udiv)?;
+        let is_divisor = by == m
+            || operands(by, Op::Umax)
+                .is_some_and(|[value, least]| value == m && func.unsigned_constant(least) == Some(1));
+        (of == x && is_divisor).then_some([x, m])
+    })
 }
 
 /// True if an operation may promise not to wrap.

@@ -59,6 +59,11 @@ impl<'a> KnownRanges<'a> {
         let count = step.operands.len();
         let ranges: SmallVec<[Option<IntegerRange>; 2]> =
             (0..count).map(|at| self.of_operand(step, at)).collect();
+        if step.is_remainder {
+            let [of, by] = [0, 1].map(|at| ranges.get(at).copied().flatten());
+            let is_exact = of.is_some_and(IntegerRange::is_nonnegative) && by.is_some_and(|by| by.min > 0);
+            return is_exact.then(|| operation_range(Op::Urem, count, width, |at| ranges[at])).flatten();
+        }
         operation_range(step.op, count, width, |at| ranges.get(at).copied().flatten())
     }
 
