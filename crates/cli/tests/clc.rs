@@ -69,6 +69,11 @@ fn accesses_of_dense_arrays_are_contiguous() {
 }
 
 #[test]
+fn first_launches_are_guessed() {
+    is_as_written("guesses.cl", &["--lanes", "8"]);
+}
+
+#[test]
 fn images_have_the_format_of_a_launch() {
     is_as_written("images.cl", &["-cl-std=CL3.0", "--lanes", "8", "--image", "unorm8x4"]);
 }
@@ -131,6 +136,22 @@ fn options_of_the_build_reach_clang() {
     assert!(printed.starts_with("kernel k: "), "{printed}");
     says(&folder, &["clc", "k.cl", "-D", "FACTOR=3", "-I", "headers"], 1, "which one");
     says(&folder, &["clc", "k.cl", "-cl-nonsense"], 1, "-cl-nonsense");
+}
+
+/// LLVM warns of a loop that it was asked to unroll and did not.
+#[test]
+fn loops_that_stay_are_no_warnings() {
+    let folder = Folder::new("clc-unroll");
+    folder.write(
+        "k.cl",
+        "kernel void k(global int *out) {\n  int lid = get_local_id(0);\n  local int sums[256];\n\
+         #pragma unroll\n  for (int i = lid; i < 256; i += 100) sums[i] = i;\n\
+         barrier(CLK_LOCAL_MEM_FENCE);\n\
+         #pragma unroll\n  for (int i = lid; i < 256; i += 100) out[i] = sums[255 - i];\n}\n",
+    );
+    let output = heddle(&folder.0, &["clc", "k.cl", "--dump", "assembly"]);
+    let warnings = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && warnings.is_empty(), "{warnings}");
 }
 
 #[test]

@@ -245,12 +245,13 @@ fn names_local(func: &Function, inst: Inst) -> bool {
 }
 
 /// Returns the width of work-groups of functions whose work-items see their row in the group, but no third dimension, which is in all linear
-/// indices. The largest object of local memory mostly has an element for each work-item, with some at the border.
+/// indices. The largest object of local memory mostly has an element for each work-item, with some at the border. An object of narrow elements is
+/// aligned like them.
 fn squares(module: &Module) -> FxHashMap<&str, u32> {
     /// Usual widths.
     const WIDTHS: [u32; 3] = [32, 16, 8];
     const USUAL: u32 = 16;
-    const ELEMENT: u64 = 4;
+    const WIDEST: u32 = 4;
     let sees = |dimension: u8| {
         let is_index = move |func: &Function, inst: Inst| {
             let data = func.inst(inst);
@@ -259,23 +260,24 @@ fn squares(module: &Module) -> FxHashMap<&str, u32> {
         functions_that(module, is_index)
     };
     let deep = sees(2);
-    let bytes_of = |name: &str| module.globals.iter().find(|it| &*it.name == name).map_or(0, Global::bytes);
+    let elements = |global: &Global| global.bytes() / u64::from(global.align.clamp(1, WIDEST));
+    let elements_of = |name: &str| module.globals.iter().find(|it| &*it.name == name).map_or(0, elements);
     let largest = |func: &Function| {
         let insts = func.blocks().flat_map(|block| func.block_insts(block));
         let objects =
             insts.flat_map(|inst| &func.inst(inst).args).filter_map(|&arg| match func.constant(arg) {
-                Some(Constant::Address(Space::Local, name)) => Some(bytes_of(name)),
+                Some(Constant::Address(Space::Local, name)) => Some(elements_of(name)),
                 _ => None,
             });
         objects.max()
     };
     let mut objects: Vec<(&str, u64)> =
         module.functions.iter().filter_map(|func| Some((&*func.name, largest(func)?))).collect();
-    objects.sort_by_key(|&(_, bytes)| std::cmp::Reverse(bytes));
+    objects.sort_by_key(|&(_, elements)| std::cmp::Reverse(elements));
     let largest = with_callers(module, objects);
     let width = |name: &&str| {
-        let elements = largest.get(name).map(|bytes| bytes / ELEMENT);
-        let fits = |width: &&u32| elements.is_some_and(|elements| u64::from(**width).pow(2) <= elements);
+        let elements = largest.get(name).copied().unwrap_or(0);
+        let fits = |width: &&u32| u64::from(**width).pow(2) <= elements;
         WIDTHS.iter().find(fits).copied().unwrap_or(USUAL)
     };
     sees(1).into_keys().filter(|name| !deep.contains_key(name)).map(|name| (name, width(&name))).collect()
@@ -321,3 +323,29 @@ pub(crate) fn functions_that(module: &Module, has: impl Fn(&Function, Inst) -> b
 
 /// The local memory of collectives, as the library of OpenCL C's builtins calls it.
 const SLOTS: &str = "heddle.slots";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heddle_ir::text::parse_module;
+
+    /// Width of the groups of a kernel with an object of local memory.
+    fn width(bytes: u32, align: u32) -> Option<u32> {
+        let text = format!(
+            "global @tile: ptr(local) align {align} = [zero {bytes}]\n\
+             kernel @k(v0: ptr(global) uniform) {{\nblock0:\n  v1 = local_id i64, 1\n  v2 = ptradd @tile, v1\n  store i8 1, v2\n  ret\n}}\n"
+        );
+        let module = parse_module(&text).unwrap_or_else(|errors| panic!("{errors:?}"));
+        squares(&module).get("k").copied()
+    }
+
+    #[test]
+    fn groups_are_as_wide_as_their_local_memory() {
+        assert_eq!(width(34 * 34 * 4, 4), Some(32));
+        assert_eq!(width(18 * 18 * 4, 4), Some(16));
+        assert_eq!(width(18 * 18, 1), Some(16), "elements of one byte");
+        assert_eq!(width(18 * 18 * 2, 2), Some(16));
+        assert_eq!(width(16 * 16 * 16, 16), Some(32), "four cells for each work-item, or vectors");
+        assert_eq!(width(10 * 10, 1), Some(8));
+    }
+}

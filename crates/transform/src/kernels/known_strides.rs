@@ -227,21 +227,28 @@ impl AddressTerms<'_> {
     }
 }
 
-/// True if a value depends on the work-item's index along dimension 0, false if on others only; none if on no index.
+/// True if an integer depends on the work-item's index along dimension 0, in its group or in the range, false if on others only; none if on no
+/// index. Neighbours are in one group, and floats of neighbours round to one integer.
 fn position(func: &Function, value: Value) -> Option<bool> {
     let (mut seen, mut open, mut found) = (EntitySet::new(), vec![value], None);
     while let Some(value) = open.pop() {
         let Some(inst) = func.def_inst(value).filter(|_| seen.insert(value)) else { continue };
         let data = func.inst(inst);
         match data.detail {
-            Detail::Dimension(dimension) if data.observes(Observed::Position) || data.op == Op::GroupId => {
+            Detail::Dimension(dimension) if data.observes(Observed::Position) => {
                 found = Some(found.unwrap_or(false) || dimension.is_none_or(|it| it == 0));
             }
-            _ if matches!(data.op, Op::Load | Op::Call) => {}
+            Detail::Dimension(_) if data.op == Op::GroupId => found = Some(found.unwrap_or(false)),
+            _ if matches!(data.op, Op::Load | Op::Call) || is_rounding(data.op) => {}
             _ => open.extend(&data.args),
         }
     }
     found
+}
+
+/// True for operations whose results are integers near floats.
+fn is_rounding(op: Op) -> bool {
+    matches!(op, Op::Fptosi | Op::Fptoui | Op::FptosiSat | Op::FptouiSat)
 }
 
 /// Number of the parameter that an integer is, possibly converted.

@@ -214,18 +214,25 @@ fn sum(costs: impl Iterator<Item = u64>) -> u64 {
     costs.fold(0, u64::saturating_add)
 }
 
-/// Returns the dimensions along which a kernel queries its index.
+/// Returns the dimensions along which a kernel queries its index. Where it only queries that of its group, groups have one work-item along the
+/// dimension, or several would do the same.
 fn dimensions_used(func: &Function) -> [bool; 3] {
-    let mut used = [true, false, false];
-    for inst in insts_of(func) {
-        let data = func.inst(inst);
-        if let (Op::GlobalId | Op::LocalId | Op::GroupId, Detail::Dimension(Some(along))) =
-            (data.op, &data.detail)
-        {
-            used[usize::from((*along).min(2))] = true;
+    let used_by = |is_query: fn(Op) -> bool| {
+        let mut used = [false; 3];
+        for inst in insts_of(func) {
+            let data = func.inst(inst);
+            if let Detail::Dimension(Some(along)) = data.detail
+                && is_query(data.op)
+            {
+                used[usize::from(along.min(2))] = true;
+            }
         }
-    }
-    used
+        used
+    };
+    let by_items = used_by(|op| matches!(op, Op::GlobalId | Op::LocalId));
+    // Groups of one work-item are merged: their index is that of the work-item.
+    let used = if by_items == [false; 3] { used_by(|op| op == Op::GroupId) } else { by_items };
+    [true, used[1], used[2]]
 }
 
 /// Replaces `x % n` and `x & (n - 1)` by `x` where n is two brushes or more, in a copy for the estimate: few brushes span a multiple of n.
