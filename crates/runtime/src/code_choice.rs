@@ -12,7 +12,8 @@
 //! code must gain its compilation in this launch alone: if there are more, run-time selection compiles it during them. Computed from the
 //! measured times of all codes of 72 kernels without compiled code, with `COMPILATION` for each instruction, choices for 300 launches take
 //! 0.93 of those for half a second in the first launch and in the first ten, 0.95 in the first hundred, 0.99 in the first thousand, and 1.02
-//! in ten thousand without trials.
+//! in ten thousand without trials. Estimates take time themselves, so short launches run code that is compiled until they have taken
+//! much longer than estimates would.
 
 use crate::code::{BuildError, EstimatedCost, estimate};
 use crate::environment;
@@ -26,6 +27,7 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// Estimated time of another code, relative to the default one, from which on the default one stays: estimates are this inexact.
 const CLEARLY_LESS: f64 = 0.95;
@@ -39,9 +41,12 @@ const COMPILATION: f64 = 4.5e-5;
 const ESTIMATED_TENTH: f64 = 2.5e-11;
 /// Launches that a kernel is assumed to have, if none of its codes can run at once.
 const ASSUMED_LAUNCHES: f64 = 300.0;
-/// Seconds that a kernel without code is assumed to run for at least, and if no launch is known: estimates are short where loops have many
-/// iterations.
+/// Work-items of a launch that is not known.
+const ASSUMED_ITEMS: u64 = 1 << 13;
+/// Seconds that a kernel without code is assumed to run for at least: estimates are short where loops have many iterations.
 const LEAST_TIME: f64 = 0.1;
+/// Time of launches, relative to that of estimates, from which on estimates are made although code is compiled.
+const WORTH_ESTIMATES: f64 = 20.0;
 /// Instructions of a program up to which estimates are made; they take as long as the passes for each code.
 const MAX_INSTRUCTIONS: usize = 4_000;
 
@@ -55,11 +60,25 @@ pub(crate) struct CodeChoices {
 
 #[derive(Default)]
 struct ChoiceState {
-    choices: FxHashMap<LaunchGroups, Arc<CodeChoice>>,
+    choices: FxHashMap<LaunchGroups, ChoiceProgress>,
     /// The choices, each once: groups of many sizes share one.
     distinct: Vec<Arc<CodeChoice>>,
     /// Estimates of all variants so far; none before the disk was looked at.
     known: Option<KnownEstimates>,
+    /// Seconds that an estimate took on average when estimates were made last.
+    seconds: f64,
+}
+
+/// Progress of the choice for some launches.
+enum ChoiceProgress {
+    Made(Arc<CodeChoice>),
+    /// Compiled code runs until launches have spent as many seconds as are worth estimates; `time` is its estimate for a work-item.
+    Deferred {
+        code: CodeVariant,
+        time: f64,
+        spent: f64,
+        worth: f64,
+    },
 }
 
 /// Estimates by key of the variant.
@@ -110,7 +129,8 @@ impl CodeEstimates {
         let can_run = self.variants.iter().any(|(it, estimate)| estimate.is_some() && is_compiled(it));
         let launches = if can_run { 1.0 } else { ASSUMED_LAUNCHES };
         let least = if can_run { 0.0 } else { LEAST_TIME };
-        let run_time = items.map_or(LEAST_TIME, |items| (launches * of_launch(items)).max(least));
+        let items = items.unwrap_or(ASSUMED_ITEMS);
+        let run_time = (launches * of_launch(items)).max(least);
         let compilation = |variant: &CodeVariant, estimate: &EstimatedCost| match is_compiled(variant) {
             true => 0.0,
             false => COMPILATION * estimate.instructions / run_time,
@@ -185,12 +205,16 @@ impl PreparedKernel {
             return base;
         }
         let launches = LaunchGroups { base, local, is_uniform };
-        if let Some(chosen) = self.known_choice(&launches) {
+        if let Some(chosen) = self.known_choice(&launches).or_else(|| self.deferred_choice(&launches, items))
+        {
             return chosen;
         }
         let _estimating = self.choices().estimating.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(chosen) = self.known_choice(&launches) {
             return chosen;
+        }
+        if let Some(compiled) = items.and_then(|items| self.defer_choice(&launches, items)) {
+            return compiled;
         }
         let Some(estimates) = self.estimates_for_choice(&launches, true) else { return base };
         let chosen = self.best_of(&estimates, items).unwrap_or(base);
@@ -202,7 +226,7 @@ impl PreparedKernel {
         if is_new {
             state.distinct.push(Arc::clone(&choice));
         }
-        state.choices.insert(launches, Arc::clone(&choice));
+        state.choices.insert(launches, ChoiceProgress::Made(Arc::clone(&choice)));
         drop(state);
         if is_new {
             let (name, estimates) = (&self.info().name, &choice.estimates);
@@ -238,7 +262,51 @@ impl PreparedKernel {
     }
 
     fn known_choice(&self, launches: &LaunchGroups) -> Option<CodeVariant> {
-        self.choice_state().choices.get(launches).map(|it| it.chosen)
+        match self.choice_state().choices.get(launches)? {
+            ChoiceProgress::Made(choice) => Some(choice.chosen),
+            ChoiceProgress::Deferred { .. } => None,
+        }
+    }
+
+    /// Compiled code that runs a launch of so many work-items whose choice is deferred; none if it is time to choose.
+    fn deferred_choice(&self, launches: &LaunchGroups, items: Option<u64>) -> Option<CodeVariant> {
+        let (code, time) = match self.choice_state().choices.get(launches)? {
+            ChoiceProgress::Deferred { code, time, .. } => (*code, *time),
+            ChoiceProgress::Made(_) => return None,
+        };
+        // Estimates are short where loops have many iterations.
+        let pace = self.code_if_ready(code).and_then(|code| code.pace()).unwrap_or(0.0) * 1e-9;
+        match self.choice_state().choices.get_mut(launches)? {
+            ChoiceProgress::Deferred { spent, worth, .. } => {
+                *spent += items? as f64 * time.max(pace);
+                (spent < worth).then_some(code)
+            }
+            ChoiceProgress::Made(_) => None,
+        }
+    }
+
+    /// Defers the choice for some launches, the first of which has so many work-items, and returns the compiled code that runs it; none if there is
+    /// none, or if estimates take little of the launch's time.
+    fn defer_choice(&self, launches: &LaunchGroups, items: u64) -> Option<CodeVariant> {
+        let LaunchGroups { base, local, is_uniform } = *launches;
+        let variants = self.variants_of(base, local, is_uniform);
+        let compiled: Vec<CodeVariant> = variants.iter().filter(|it| self.is_compiled(it)).copied().collect();
+        let mut state = self.choice_state();
+        if state.choices.contains_key(launches) || environment::forced_code().is_some() {
+            return None;
+        }
+        let known = state.known.as_ref()?;
+        let missing = variants.iter().filter(|it| !known.contains_key(&it.key())).count();
+        let timed = compiled.into_iter().filter_map(|it| {
+            let estimate = known.get(&it.key()).copied().flatten()?;
+            Some((it, estimate.time * ESTIMATED_TENTH))
+        });
+        let (code, time) = timed.min_by(|one, other| one.1.total_cmp(&other.1))?;
+        let (spent, worth) = (items as f64 * time, WORTH_ESTIMATES * missing as f64 * state.seconds);
+        (spent < worth).then(|| {
+            state.choices.insert(*launches, ChoiceProgress::Deferred { code, time, spent, worth });
+            code
+        })
     }
 
     fn best_of(&self, estimates: &CodeEstimates, items: Option<u64>) -> Option<CodeVariant> {
@@ -256,7 +324,9 @@ impl PreparedKernel {
         let missing: Vec<CodeVariant> = variants.iter().filter(is_missing).copied().collect();
         let is_known = missing.is_empty();
         if may_estimate && !is_known {
+            let (count, start) = (missing.len() as f64, Instant::now());
             known.extend(self.estimates_of(missing));
+            self.choice_state().seconds = start.elapsed().as_secs_f64() / count;
             self.keep_estimates(&print_estimates(&known));
         }
         // Lanes beyond a short row have no work-item.
@@ -275,7 +345,11 @@ impl PreparedKernel {
     pub(crate) fn choice_of(&self, chosen: &CodeVariant, local: [u32; 3]) -> Option<Arc<CodeChoice>> {
         let state = self.choice_state();
         let of_groups = state.choices.iter().filter(|(launches, _)| launches.local == local);
-        let of_groups = of_groups.map(|(_, it)| it).find(|it| it.chosen == *chosen);
+        let mut of_groups = of_groups.filter_map(|(_, it)| match it {
+            ChoiceProgress::Made(choice) => Some(choice),
+            ChoiceProgress::Deferred { .. } => None,
+        });
+        let of_groups = of_groups.find(|it| it.chosen == *chosen);
         of_groups.or_else(|| state.distinct.iter().find(|it| it.chosen == *chosen)).map(Arc::clone)
     }
 
