@@ -21,7 +21,7 @@ pub(crate) enum TriedProgram {
     Triton,
     /// Bring NVIDIA's compiler and CuPy's source from PyPI (2 GB), build CuPy (ten minutes), and compare computations with NumPy on the CUDA driver
     Cupy,
-    /// Bring OpenCL applications from PyPI (OpenMM, LightGBM, silx, pyFAI, sasmodels, pyclesperanto), and run them and their tests
+    /// Bring OpenCL applications from PyPI (OpenMM, LightGBM, OpenCV, silx, pyFAI, sasmodels, pyclesperanto), and run them and their tests
     /// on the OpenCL driver and the peers
     Apps(OnlyArguments),
     /// Bring dpctl, dpnp and Intel's runtime from PyPI (3 GB installed), and run the packages' tests on both drivers

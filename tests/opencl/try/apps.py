@@ -17,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 
-PACKAGES = ["numpy", "scipy", "pyopencl", "mako", "pytest", "pytest-timeout", "openmm", "silx", "pyFAI", "sasmodels", "lightgbm", "pyclesperanto"]
+PACKAGES = ["numpy", "scipy", "pyopencl", "mako", "pytest", "pytest-timeout", "openmm", "silx", "pyFAI", "sasmodels", "lightgbm", "pyclesperanto", "opencv-python-headless"]
 HERE = Path(__file__).resolve().parent
 PYTEST = ["-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "sample_images", "--timeout", "300", "--pyargs"]
 # Name, arguments of Python, pattern of success in the output, times that it runs.
@@ -26,6 +26,7 @@ APPLICATIONS = [
     ("OpenMM, box of water", [str(HERE / "water_box.py")], r"forces agree", 2),
     ("LightGBM, 30 rounds", [str(HERE / "boosting.py")], r"predictions agree", 2),
     ("pyclesperanto, image filters", [str(HERE / "image_filters.py")], r"filters agree", 2),
+    ("OpenCV, filters", [str(HERE / "computer_vision.py")], r"filters agree", 2),
     ("silx, its tests", [*PYTEST, "silx.opencl"], r"^\d+ passed(?!.*failed)", 1),
     ("pyFAI, its tests", [*PYTEST, "pyFAI.opencl"], r"^\d+ passed(?!.*failed)", 1),
     ("sasmodels, its tests", ["-m", "sasmodels.model_test", "opencl"], r"^OK", 1),
