@@ -80,6 +80,11 @@ const RARE: &[(&str, &str, RunPasses)] = &[
     }),
     ("BlendLoop", "widen-blended-refused.hed", |module, _| blended_without(module, "BlendLoop")),
     ("BlendMask", "widen-blended-refused.hed", |module, _| blended_without(module, "BlendMask")),
+    ("UpdateOrder", "widen-updates.hed", |module, _| blended_without(module, "UpdateOrder")),
+    ("UpdateMask", "widen-updates.hed", |module, _| blended_without(module, "UpdateMask")),
+    ("UpdateRaces", "widen-updates-ordered.hed", |module, _| {
+        with_fault(fault(WIDEN, "UpdateRaces"), || widen_brushes(module, [4, 1]))
+    }),
     ("BlendLoad", "widen-blended-refused.hed", |module, _| blended_without(module, "BlendLoad")),
 ];
 

@@ -9,11 +9,13 @@ use super::cell_groups::{self, CellGroup};
 use super::cell_stores::CellStore;
 use super::combined_atomics::{UpdateCombination, combined_update};
 use super::interleave_groups::{self, InterleaveGroup};
+use super::lane_updates::{self, LaneUpdate};
 use super::lookup_tables::{LookupTables, TableLookup};
 use super::private_objects::PrivateObjects;
 use super::row_facts::{RowFacts, RowPattern};
 use super::structure_groups::{self, StructureGroup};
 use super::value_reps::{ValueRep, ValueReps};
+use super::worklist::InstWorklist;
 use super::{Remark, RemarkKind, WidenOptions, refusal};
 use crate::address_pattern::AddressPattern;
 use crate::target::{AccessDirection, AccessLanes, TargetInfo};
@@ -62,6 +64,8 @@ pub(super) enum AccessPlan {
     FillInterleavedMasked,
     /// A store of a whole vector, in which inactive lanes store what is there.
     BlendedStore(AddressPattern, InactiveElements),
+    /// An element of each lane, loaded, changed and stored, with what the store completes.
+    LaneUpdate(LaneUpdate),
     /// A loop over the lanes.
     LaneLoop,
 }
@@ -96,6 +100,7 @@ impl AccessPlans {
         let cells = cell_groups::find_groups(planner, groups, &mut plans);
         let structures = structure_groups::find_groups(planner, groups, &mut plans);
         plans.remarks = [interleaved, structures, cells].concat();
+        lane_updates::find_updates(planner, &mut plans);
         for inst in control.index.order().iter().flat_map(|&block| planner.func.block_insts(block)) {
             if plans.is_planned(inst) {
                 continue;
@@ -123,6 +128,12 @@ impl AccessPlans {
         }
     }
 
+    /// Adds an update, which is emitted at its store.
+    pub(super) fn add_update(&mut self, members: [Inst; 2], store: Inst, plan: AccessPlan) {
+        members.into_iter().for_each(|member| self.plans[member] = Some(AccessPlan::Member));
+        self.plans[store] = Some(plan);
+    }
+
     /// True if an access has a plan already.
     pub(super) fn is_planned(&self, inst: Inst) -> bool {
         self.plans[inst].is_some()
@@ -141,6 +152,7 @@ pub(super) struct AccessPlanner<'a> {
     pub(super) func: &'a Function,
     pub(super) control: &'a ControlTables,
     pub(super) facts: &'a Divergence,
+    pub(super) worklist: &'a InstWorklist,
     pub(super) reps: &'a ValueReps,
     pub(super) objects: &'a PrivateObjects,
     pub(super) brush: [u32; MAX_DIMENSIONS],
@@ -300,6 +312,12 @@ impl<'a> AccessPlanner<'a> {
             direction: AccessDirection::of(self.func.inst(inst).op),
             active: AccessLanes::under(is_masked),
         }
+    }
+
+    /// True if an access has an address for each lane.
+    pub(super) fn is_scattered(&self, inst: Inst, address: Value, ty: Type) -> bool {
+        let plan = self.lane_plan(&self.lane_access(inst, address, ty), &mut Vec::new());
+        matches!(plan, AccessPlan::Addresses(AddressPattern::Scattered))
     }
 
     /// Plans an access by the pattern of its addresses, or by rows.

@@ -45,6 +45,7 @@ impl Widener<'_> {
             AccessPlan::FillInterleaved => self.fill_interleaved(inst),
             AccessPlan::FillInterleavedMasked => self.fill_interleaved_masked(inst),
             &AccessPlan::BlendedStore(pattern, inactive) => self.store_blended(inst, pattern, inactive),
+            &AccessPlan::LaneUpdate(update) => self.update_lanes(inst, update),
             AccessPlan::LaneLoop => return self.lane_by_lane(inst),
         }
         Ok(())
@@ -428,7 +429,7 @@ impl Widener<'_> {
     }
 
     /// Alignment of each lane's address.
-    fn lane_align(&self, access: &Access, address: Value, ty: Type) -> u32 {
+    pub(super) fn lane_align(&self, access: &Access, address: Value, ty: Type) -> u32 {
         match self.objects.is_interleaved(address) {
             true => access.align.min(natural_align(ty)),
             false => access.align,

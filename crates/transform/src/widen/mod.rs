@@ -57,6 +57,7 @@ mod lookup_tables;
 
 mod widener;
 mod cursor;
+mod lane_updates;
 mod lane_wise;
 mod memory;
 mod interleaving;

@@ -33,8 +33,16 @@ impl<'a> WideningPlan<'a> {
         let worklist = InstWorklist::new(func, &control);
         let objects = PrivateObjects::new(func, &worklist, facts, brush.iter().product())?;
         let reps = ValueReps::new(func, &worklist, facts, brush, &objects, context);
-        let planner =
-            AccessPlanner { func, control: &control, facts, reps: &reps, objects: &objects, brush, options };
+        let planner = AccessPlanner {
+            func,
+            control: &control,
+            facts,
+            worklist: &worklist,
+            reps: &reps,
+            objects: &objects,
+            brush,
+            options,
+        };
         let accesses = AccessPlans::new(&planner, groups, &control)?;
         Ok(WideningPlan { brush, reps, objects, accesses, options })
     }
