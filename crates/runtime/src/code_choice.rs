@@ -19,6 +19,7 @@ use crate::code::{BuildError, EstimatedCost, estimate};
 use crate::environment;
 use crate::program::{BuildOptions, PreparedKernel, STACK};
 use crate::range::{GroupForm, TILE_ROWS};
+use crate::selection::Trials;
 use crate::vector_code::{CodeForm, CodeVariant};
 use heddle_ir::Function;
 use heddle_ir::types::MAX_DEFAULT_LANES;
@@ -213,7 +214,11 @@ impl PreparedKernel {
         if let Some(chosen) = self.known_choice(&launches) {
             return chosen;
         }
-        if let Some(compiled) = items.and_then(|items| self.defer_choice(&launches, items)) {
+        // Times decide when a choice is made, so without trials it is made at once: each run has the same code.
+        let may_defer = self.trials() == Trials::On;
+        if let Some(compiled) =
+            items.filter(|_| may_defer).and_then(|items| self.defer_choice(&launches, items))
+        {
             return compiled;
         }
         let Some(estimates) = self.estimates_for_choice(&launches, true) else { return base };

@@ -534,6 +534,10 @@ impl PreparedKernel {
         fixed.unwrap_or(self.program.inner.lanes)
     }
 
+    pub(crate) fn trials(&self) -> Trials {
+        self.program.inner.making.trials
+    }
+
     /// True if the code for some launches is compiled, or is being compiled ahead.
     pub(crate) fn is_compiled(&self, variant: &CodeVariant) -> bool {
         let (codes, key) = (self.program.codes(), (self.number, *variant));
