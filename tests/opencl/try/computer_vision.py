@@ -1,4 +1,4 @@
-"""OpenCV's filters on OpenCL, compared with the same calls on the host; agreed are results whose difference rounding explains."""
+"""OpenCV's filters on OpenCL, compared with the same calls on the host: integers may differ by 1, others by a thousandth of the largest."""
 
 import os
 
@@ -22,7 +22,6 @@ images = {
     "color": color,
     "real": real,
     "smooth": smooth,
-    "moved": np.roll(smooth, 2, 1).copy(),
     "patch": gray[100:130, 200:240].copy(),
     "small": gray[:100, :120].copy(),
     "x": columns + 3 * np.sin(rows / 20),
@@ -83,16 +82,19 @@ FILTERS = {
 }
 
 
-def differences(found, wanted):
-    """Returns the largest difference relative to the largest value, and in steps of integers."""
-    found, wanted = (np.asarray(it, dtype=np.float64).reshape(np.shape(wanted)) for it in (found, wanted))
+def difference(found, wanted):
+    """Returns the largest difference, and true if it is rounding. A difference that is no number is not."""
+    wanted = np.asarray(wanted)
+    found = np.asarray(found, dtype=np.float64).reshape(wanted.shape)
     largest = np.abs(found - wanted).max()
-    return largest / max(np.abs(wanted).max(), 1e-30), largest
+    may_step = np.issubdtype(wanted.dtype, np.integer) and largest <= 1
+    return largest, may_step or largest <= 1e-3 * np.abs(wanted).max()
 
 
 def main():
     """Runs each filter on the device and on the host."""
-    assert cv2.ocl.haveOpenCL(), "OpenCV finds no device"
+    # Without a device OpenCV computes on the host.
+    assert cv2.ocl.haveOpenCL() and cv2.ocl.Device.getDefault().name(), "OpenCV finds no device"
     device = {name: cv2.UMat(image) for name, image in images.items()}
     wrong = []
     for name, run in FILTERS.items():
@@ -101,10 +103,9 @@ def main():
         cv2.ocl.setUseOpenCL(True)
         found = run(device)
         found = found.get() if isinstance(found, cv2.UMat) else found
-        relative, steps = differences(found, wanted)
-        # Integers may round the other way. Templates are compared by Fourier transforms.
-        if relative > 1e-3 and steps > 1:
-            wrong.append(f"{name}: {steps:g} ({relative:.1e})")
+        largest, is_rounding = difference(found, wanted)
+        if not is_rounding:
+            wrong.append(f"{name}: {largest:g}")
     cv2.ocl.finish()
     print(f"{len(FILTERS)} filters on {cv2.ocl.Device.getDefault().name()}")
     print("filters differ: " + ", ".join(wrong) if wrong else "filters agree")

@@ -19,7 +19,7 @@ use heddle_ir::{Inst, Op, Scalar, Value};
 /// Width of elements from which on there are gathers and scatters.
 const LEAST_GATHERED: u32 = 32;
 
-/// What a store completes.
+/// Load and operation of an update, whose store has the plan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LaneUpdate {
     load: Inst,
