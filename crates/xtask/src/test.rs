@@ -84,8 +84,17 @@ const LONG: [(&str, &str); 20] = [
 
 /// Programs that execute generated code: package, name, and tests that do the same for each value of `HEDDLE_CPU`.
 const EXECUTING: [(&str, &str, &[&str]); 6] = [
-    ("cuda", "driver", &[]),
-    ("opencl", "driver", &[]),
+    (
+        "cuda",
+        "driver",
+        &["library::", "device_code_of_several_files", "device_code_is_found", "kernels_of_small"],
+    ),
+    // These are about processes, the loader and the cache.
+    (
+        "opencl",
+        "driver",
+        &["cache::", "layer::", "loader::", "the_process_ends", "nothing_grows", "the_wrapper", "covered::"],
+    ),
     // These compile for SSE4.2, whatever the machine has.
     ("testing", "native", &["topics::", "marked_loops::", "marked_nests::"]),
     ("testing", "kernels", &[]),
@@ -362,5 +371,29 @@ mod tests {
                 folder.join(name).join("main.rs").exists() || folder.join(format!("{name}.rs")).exists();
             assert!(is_there, "{package} has no tests {name}");
         }
+    }
+
+    #[test]
+    fn tests_that_run_for_one_cpu_are_there() {
+        for (package, name, skipped) in EXECUTING {
+            let folder = crate::run::root().join("crates").join(package).join("tests").join(name);
+            let files = if skipped.is_empty() { Vec::new() } else { sources(&folder) };
+            for filter in skipped {
+                let module = filter.strip_suffix("::").map(|module| folder.join(module).with_extension("rs"));
+                let function = format!("fn {filter}");
+                let is_there =
+                    module.map_or(files.iter().any(|text| text.contains(&function)), |file| file.exists());
+                assert!(is_there, "{package} has no tests {filter} in {name}");
+            }
+        }
+    }
+
+    fn sources(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).expect("the folder is there");
+        let paths = entries.map(|entry| entry.expect("it is there").path());
+        paths
+            .filter(|path| path.is_file())
+            .map(|path| std::fs::read_to_string(path).expect("it is text"))
+            .collect()
     }
 }
