@@ -46,7 +46,7 @@ pub struct VectorReport {
 }
 
 /// Returns a function and its transitive callees.
-pub(crate) fn reachable(module: &Module, name: &str) -> FxHashSet<String> {
+pub fn reachable(module: &Module, name: &str) -> FxHashSet<String> {
     reachable_from(module, vec![name.to_string()])
 }
 
@@ -246,9 +246,8 @@ impl KernelReport {
     fn advice(&self) -> Vec<String> {
         let mut advice = Vec::new();
         let mut add = |lines: &[String], text: &str| {
-            if let Some((first, rest)) = lines.split_first() {
-                let (word, gap) = if rest.is_empty() { ("line", "") } else { ("lines", ", ") };
-                advice.push(format!("{word} {first}{gap}{}: {text}", rest.join(", ")));
+            if !lines.is_empty() {
+                advice.push(format!("{}: {text}", LineList(lines)));
             }
         };
         let needs_test = |remark: &&Diagnostic| {
@@ -374,16 +373,44 @@ impl KernelReport {
     }
 }
 
-/// List of source lines, displayed as `(line 5)` or `(lines 5, 9)`; displays nothing if empty.
+/// List of source lines, in each file in ascending order, displayed as `line 5` or `lines 5, 7 to 9, k.h:2, 4`.
 struct LineList<'a>(&'a [String]);
+
+impl LineList<'_> {
+    /// Returns the list in brackets after a space; nothing if it is empty.
+    fn in_brackets(&self) -> String {
+        if self.0.is_empty() { String::new() } else { format!(" ({self})") }
+    }
+}
 
 impl fmt::Display for LineList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            [] => Ok(()),
-            [line] => write!(f, " (line {line})"),
-            lines => write!(f, " (lines {})", lines.join(", ")),
+        // Lines of the main file have no name, so they come first.
+        let mut files: Vec<(&str, Vec<&str>)> = vec![("", Vec::new())];
+        for text in self.0 {
+            let (file, line) = text.rsplit_once(':').unwrap_or(("", text));
+            match files.iter_mut().find(|(name, _)| *name == file) {
+                Some((_, lines)) => lines.push(line),
+                None => files.push((file, vec![line])),
+            }
         }
+        let follows = |one: &&str, next: &&str| {
+            one.parse()
+                .ok()
+                .zip(next.parse().ok())
+                .is_some_and(|(one, next): (u64, u64)| one.checked_add(1) == Some(next))
+        };
+        let of_run = |run: &[&str]| match run {
+            [first, _, .., last] => format!("{first} to {last}"),
+            _ => run.join(", "),
+        };
+        let of_file = |(file, lines): &(&str, Vec<&str>)| {
+            let runs: Vec<String> = lines.chunk_by(follows).map(of_run).collect();
+            let gap = if file.is_empty() { "" } else { ":" };
+            format!("{file}{gap}{}", runs.join(", "))
+        };
+        let lists: Vec<String> = files.iter().filter(|(_, lines)| !lines.is_empty()).map(of_file).collect();
+        write!(f, "{} {}", if self.0.len() == 1 { "line" } else { "lines" }, lists.join(", "))
     }
 }
 
@@ -415,7 +442,7 @@ impl fmt::Display for KernelReport {
         writeln!(
             f,
             "  branches: {of_source} in the source, {left} in the vector code{}",
-            LineList(&self.branch_lines)
+            LineList(&self.branch_lines).in_brackets()
         )?;
         writeln!(
             f,
@@ -423,14 +450,19 @@ impl fmt::Display for KernelReport {
             accesses.contiguous,
             accesses.masked,
             accesses.scattered,
-            LineList(&self.scattered_lines),
+            LineList(&self.scattered_lines).in_brackets(),
             accesses.scalar
         )?;
         writeln!(f, "  instructions: {} vector, {} scalar", instructions[1], instructions[0])?;
         if !lane_by_lane.is_empty() {
             let what: BTreeSet<&str> = lane_by_lane.iter().map(String::as_str).collect();
             let what: Vec<&str> = what.into_iter().collect();
-            writeln!(f, "  one lane at a time: {}{}", what.join(", "), LineList(&self.lane_by_lane_lines))?;
+            writeln!(
+                f,
+                "  one lane at a time: {}{}",
+                what.join(", "),
+                LineList(&self.lane_by_lane_lines).in_brackets()
+            )?;
         }
         // The line above summarizes code that runs lane by lane.
         for mut remark in merge_access_remarks(remarks) {
@@ -440,5 +472,25 @@ impl fmt::Display for KernelReport {
             }
         }
         self.advice().iter().try_for_each(|advice| writeln!(f, "  help: {advice}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LineList;
+
+    #[test]
+    fn lines_are_listed_by_file_and_in_ranges() {
+        let text = |lines: &[&str]| {
+            let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+            LineList(&lines).in_brackets()
+        };
+        assert_eq!(text(&[]), "");
+        assert_eq!(text(&["5"]), " (line 5)");
+        assert_eq!(
+            text(&["h/k.h:2", "h/k.h:4", "5", "7", "8", "9", "11", "12"]),
+            " (lines 5, 7 to 9, 11, 12, h/k.h:2, 4)"
+        );
+        assert_eq!(text(&["k.h:3"]), " (line k.h:3)");
     }
 }

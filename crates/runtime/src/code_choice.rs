@@ -21,6 +21,7 @@ use crate::program::{BuildOptions, PreparedKernel, STACK};
 use crate::range::{GroupForm, TILE_ROWS};
 use crate::selection::Trials;
 use crate::vector_code::{CodeForm, CodeVariant};
+use heddle_compiler::report::reachable;
 use heddle_ir::Function;
 use heddle_ir::types::MAX_DEFAULT_LANES;
 use heddle_llvm::catch_fatal_errors;
@@ -48,7 +49,7 @@ const ASSUMED_ITEMS: u64 = 1 << 13;
 const LEAST_TIME: f64 = 0.1;
 /// Time of launches, relative to that of estimates, from which on estimates are made although code is compiled.
 const WORTH_ESTIMATES: f64 = 20.0;
-/// Instructions of a program up to which estimates are made; they take as long as the passes for each code.
+/// Instructions of a kernel and what it calls up to which estimates are made; they take as long as the passes for each code.
 const MAX_INSTRUCTIONS: usize = 4_000;
 
 /// Codes that a kernel's launches chose among, by variant of the launch and size of its groups.
@@ -406,11 +407,12 @@ impl PreparedKernel {
 
     /// Estimates variants by the passes up to stage Wide.
     fn estimates_of(&self, variants: Vec<CodeVariant>) -> KnownEstimates {
-        let functions = &self.program_module().functions;
+        let program = self.program_module();
+        let reached = reachable(program, &self.info().name);
         let insts_of =
             |func: &Function| func.blocks().map(|block| func.block_insts(block).count()).sum::<usize>();
-        let size: usize = functions.iter().map(insts_of).sum();
-        if size > MAX_INSTRUCTIONS || variants.is_empty() {
+        let functions = program.functions.iter().filter(|func| reached.contains(&func.name));
+        if functions.map(insts_of).sum::<usize>() > MAX_INSTRUCTIONS || variants.is_empty() {
             return variants.into_iter().map(|it| (it.key(), None)).collect();
         }
         let kernel = self.clone();
