@@ -1,6 +1,10 @@
 //! Linking of separately compiled modules into one.
 
-use crate::fatal_errors::handle_diagnostics;
+use crate::fatal_errors::{catch_fatal_errors, handle_diagnostics};
+use crate::opencl::{
+    OpenClLibrary, OpenClOptions, STACK, delete_unreached_functions, finish_alike, finish_functions,
+};
+use crate::read::read_ir;
 use crate::view::LlvmModule;
 use llvm_sys::LLVMDiagnosticSeverity;
 use llvm_sys::core::*;
@@ -24,8 +28,55 @@ fn defined_twice(reason: &str) -> Option<&str> {
     reason.strip_prefix("Linking globals named '")?.strip_suffix("': symbol multiply defined!")
 }
 
+/// Program to link: a library, or an object with the options that it was compiled with.
+#[derive(Clone, Debug)]
+pub struct LinkInput {
+    /// Its module.
+    pub bitcode: Vec<u8>,
+    /// Words of the build options of an object, whose functions clang left to the link.
+    pub words: Option<Vec<String>>,
+}
+
+/// Links programs to a library, or to an executable, whose functions that no kernel reaches are deleted before LLVM optimizes the others. Objects
+/// are optimized one by one only if their options differ, or if all of their functions stay.
+pub fn link_programs(
+    inputs: Vec<LinkInput>,
+    libraries: &'static [OpenClLibrary],
+    is_library: bool,
+) -> Result<LlvmModule, String> {
+    let link = move || -> Result<LlvmModule, String> {
+        let options_of = |words: Vec<String>| OpenClOptions { words, libraries, ..OpenClOptions::default() };
+        let objects: Vec<OpenClOptions> =
+            inputs.iter().filter_map(|input| input.words.clone()).map(options_of).collect();
+        let is_joined_first = !is_library && objects.windows(2).all(|two| finish_alike(&two[0], &two[1]));
+        let mut pieces = Vec::new();
+        for input in inputs {
+            pieces.push(match input.words.filter(|_| !is_joined_first) {
+                Some(words) => {
+                    let module = read_ir("program", &input.bitcode).map_err(|reason| reason.to_string())?;
+                    finish_functions(&module, &options_of(words))?;
+                    module.bitcode()
+                }
+                None => input.bitcode,
+            });
+        }
+        let (first, others) = pieces.split_first().ok_or("there is no program to link")?;
+        let first = read_ir("program", first).map_err(|reason| reason.to_string())?;
+        let others: Vec<&[u8]> = others.iter().map(Vec::as_slice).collect();
+        let module = join(first, &others)?;
+        if !is_library {
+            delete_unreached_functions(&module)?;
+        }
+        if let Some(options) = objects.first().filter(|_| is_joined_first) {
+            finish_functions(&module, options)?;
+        }
+        Ok(module)
+    };
+    catch_fatal_errors(STACK, link).map_err(|reason| reason.to_string())?
+}
+
 /// Links bitcode modules into the first one. The error is LLVM's linker message.
-pub fn join(first: LlvmModule, others: &[&[u8]]) -> Result<LlvmModule, String> {
+fn join(first: LlvmModule, others: &[&[u8]]) -> Result<LlvmModule, String> {
     let mut messages: Vec<String> = Vec::new();
     for bitcode in others {
         let mut raw = std::ptr::null_mut();

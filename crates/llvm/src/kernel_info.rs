@@ -153,9 +153,11 @@ fn hinted_type(func: Val<'_>, kind: u32) -> Option<String> {
     Some(format!("{sign}{name}{lanes}"))
 }
 
+/// LLVM's number of the calling convention of kernels.
+pub(crate) const SPIR_KERNEL: u32 = 76;
+
 /// Returns the kernels of a module in order.
 pub fn kernels(module: &LlvmModule) -> Vec<KernelInfo> {
-    const SPIR_KERNEL: u32 = 76;
     let types = TypeTable::new(module);
     let kind = |name: &str| module.metadata_kind(name);
     let mut found = Vec::new();

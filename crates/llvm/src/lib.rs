@@ -75,7 +75,7 @@ pub use import::work_items::is_imported_builtin;
 pub use import::{ImportedModule, import, param_scalar_counts};
 pub use indices::restore_indices;
 pub use jit::{CodegenLevel, Jit, JitEntry, compile_host_object, limit_scheduling};
-pub use join::join;
+pub use join::{LinkInput, link_programs};
 pub use kernel_info::{ArgumentPiece, ImageType, KernelInfo, KernelParam, ParamPassing, kernels};
 pub use lazy_tables::make_lazy_tables;
 pub use link::{internalize_except, link, reduce_to_functions, share_globals};
@@ -83,7 +83,7 @@ pub use masks::{MaskRepresentation, rewrite_masks};
 pub use object_cache::{CacheSearch, ObjectCache};
 pub use opencl::{
     DeclaredFunction, EXACT_MATH_OPTION, FAST_MATH_OPTION, OpenClLibrary, OpenClOptions, REMARKS_OPTION,
-    compile_opencl, compile_opencl_with, declared_functions, delete_kernel_stubs, load_library,
+    compile_opencl, compile_opencl_with, declared_functions, load_library,
 };
 pub use printf::{PRINT, PRINTF, define_printf_bodies};
 pub use read::read_ir;

@@ -5,6 +5,7 @@ use crate::disjoint_addends::pair_disjoint_addends;
 use crate::fatal_errors::{catch_fatal_errors, handle_diagnostics};
 use crate::image_types::replace_image_types;
 use crate::indices::restore_indices;
+use crate::kernel_info::SPIR_KERNEL;
 use crate::private_arrays::locate_arrays;
 use crate::read::read_ir;
 use crate::small_loops::unroll_small_loops;
@@ -15,6 +16,7 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::transforms::pass_builder::*;
 use llvm_sys::{LLVMAttributeFunctionIndex, LLVMLinkage};
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char};
 
@@ -29,7 +31,7 @@ pub struct OpenClOptions {
     pub libraries: &'static [OpenClLibrary],
     /// Emits line tables for diagnostics and reports.
     pub lines: bool,
-    /// Keeps the functions that other modules call in the place of kernels.
+    /// Leaves the functions as clang has them, for [`link_programs`](crate::link_programs).
     pub is_object: bool,
 }
 
@@ -153,7 +155,7 @@ const PLAIN: [&str; 13] = [
 ];
 
 /// Stack of compilations. Deeply nested programs need a large one, which the calling thread may lack.
-const STACK: usize = 64 << 20;
+pub(crate) const STACK: usize = 64 << 20;
 
 /// Translates build options to clang arguments; the error names the first invalid one.
 fn arguments(options: &[String]) -> Result<Vec<String>, String> {
@@ -296,15 +298,25 @@ pub fn load_library(library: &OpenClLibrary) -> Result<LlvmModule, Diagnostic> {
     let bitcode = library.bitcode;
     let work = move || {
         let module = read_ir("library", bitcode)?;
-        let options = OpenClOptions { is_object: true, ..OpenClOptions::default() };
-        finish(&module, &options).map_err(|reason| Diagnostic::error(Code::FrontEnd, reason))?;
+        finish_functions(&module, &OpenClOptions::default())
+            .map_err(|reason| Diagnostic::error(Code::FrontEnd, reason))?;
         Ok(module)
     };
     catch_fatal_errors(STACK, work).flatten()
 }
 
-/// Links the called builtins into a module as clang left it, and cleans it up.
+/// Prepares a module as clang left it: an object for its link, all others for the importer.
 fn finish(module: &LlvmModule, options: &OpenClOptions) -> Result<(), String> {
+    if options.is_object {
+        share_inline_functions(module);
+        return Ok(());
+    }
+    delete_unreached_functions(module)?;
+    finish_functions(module, options)
+}
+
+/// Links the called builtins into a module as clang left it, and cleans it up.
+pub(crate) fn finish_functions(module: &LlvmModule, options: &OpenClOptions) -> Result<(), String> {
     define_divisions(module);
     for library in options.libraries {
         let is_called =
@@ -323,14 +335,10 @@ fn finish(module: &LlvmModule, options: &OpenClOptions) -> Result<(), String> {
             }
         }
     }
-    let math = options.words.iter().rfind(|word| [EXACT_MATH_OPTION, FAST_MATH_OPTION].contains(&&***word));
-    if math.is_some_and(|word| word == EXACT_MATH_OPTION) {
+    if wants_exact_functions(options) {
         use_exact_functions(module)?;
     }
     share_inline_functions(module);
-    if !options.is_object {
-        hide_kernel_stubs(module);
-    }
     let level = level_of(options);
     inline_space_queries(module);
     locate_arrays(module);
@@ -368,6 +376,17 @@ fn use_exact_functions(module: &LlvmModule) -> Result<(), String> {
     Ok(())
 }
 
+/// True if the options ask for functions within one unit in the last place.
+fn wants_exact_functions(options: &OpenClOptions) -> bool {
+    let math = options.words.iter().rfind(|word| [EXACT_MATH_OPTION, FAST_MATH_OPTION].contains(&&***word));
+    math.is_some_and(|word| word == EXACT_MATH_OPTION)
+}
+
+/// True if two objects are finished in the same way.
+pub(crate) fn finish_alike(one: &OpenClOptions, other: &OpenClOptions) -> bool {
+    level_of(one) == level_of(other) && wants_exact_functions(one) == wants_exact_functions(other)
+}
+
 /// Returns LLVM's optimization level.
 fn level_of(options: &OpenClOptions) -> u8 {
     let is_off = options.words.iter().any(|word| word == "-cl-opt-disable" || word == "-O0");
@@ -384,10 +403,33 @@ fn hide_kernel_stubs(module: &LlvmModule) {
     }
 }
 
-/// Deletes the kernel stubs that no kernel of a linked program calls.
-pub fn delete_kernel_stubs(module: &LlvmModule) -> Result<(), String> {
+/// Deletes the functions and kernel stubs that no kernel of an executable reaches. Functions that stay keep their linkage. Without
+/// kernels, all functions stay.
+///
+/// Sources include headers with hundreds of functions that are not `static`; compiling those, and reading them again from a binary,
+/// took most of the time of such programs.
+pub(crate) fn delete_unreached_functions(module: &LlvmModule) -> Result<(), String> {
+    let defined = || module.functions().filter(|func| !func.is_declaration());
+    if !defined().any(|func| func.call_conv() == SPIR_KERNEL) {
+        return Ok(());
+    }
+    let mut linkages = FxHashMap::default();
+    for func in defined().filter(|func| func.call_conv() != SPIR_KERNEL) {
+        // SAFETY: a live function.
+        unsafe {
+            linkages.insert(func.name(), LLVMGetLinkage(func.0));
+            LLVMSetLinkage(func.0, LLVMLinkage::LLVMInternalLinkage);
+        }
+    }
+    run_passes(module, c"globaldce")?;
+    for func in defined() {
+        if let Some(&linkage) = linkages.get(&func.name()) {
+            // SAFETY: a live function.
+            unsafe { LLVMSetLinkage(func.0, linkage) };
+        }
+    }
     hide_kernel_stubs(module);
-    run_passes(module, c"globaldce")
+    Ok(())
 }
 
 /// Gives `inline` functions ODR linkage, so that linked programs may share them.

@@ -1,6 +1,8 @@
 //! In-process clang: modules, build logs, options, threads.
 
-use heddle_llvm::{compile_opencl, import};
+use heddle_llvm::{
+    LinkInput, LlvmModule, OpenClOptions, compile_opencl, compile_opencl_with, import, link_programs,
+};
 
 const SCALE: &str =
     "kernel void scale(global float *a, float by) { size_t i = get_global_id(0); a[i] *= by; }\n";
@@ -16,6 +18,54 @@ fn source_becomes_a_kernel() {
     let imported = import(&module);
     assert!(imported.refused.is_empty(), "{:?}", imported.refused);
     assert_eq!(imported.module.functions[0].name, "scale");
+}
+
+fn compiled(source: &str, list: &[&str], is_object: bool) -> LlvmModule {
+    let options = OpenClOptions { words: words(list), is_object, ..OpenClOptions::default() };
+    compile_opencl_with(source, "k.cl", &options).unwrap_or_else(|log| panic!("{log}")).0
+}
+
+const HELPERS: &str =
+    "int twice(int x) { int y[1]; y[0] = 2 * x; return y[0]; }\nint unused(int x) { return twice(x) + 1; }\n";
+const CALLER: &str = "int twice(int x);\nkernel void k(global int *a) { a[0] = twice(a[0]); }\n";
+
+#[test]
+fn functions_that_no_kernel_reaches_are_deleted() {
+    let both = format!("{HELPERS}{CALLER}");
+    let text = compiled(&both, &[], false).text();
+    assert!(text.contains("i32 @twice(") && !text.contains("@unused"), "{text}");
+    assert!(compiled(&both, &[], true).text().contains("@unused"), "an object has them");
+    assert!(compiled(HELPERS, &[], false).text().contains("@unused"), "there is no kernel");
+}
+
+/// Objects of the same options are optimized together, others before they are joined.
+#[test]
+fn programs_are_linked_and_then_optimized() {
+    let input = |source: &str, list: &[&str]| LinkInput {
+        bitcode: compiled(source, list, true).bitcode(),
+        words: Some(words(list)),
+    };
+    let link = |inputs: &[&LinkInput], is_library| {
+        let linked = link_programs(inputs.iter().map(|&it| it.clone()).collect(), &[], is_library);
+        linked.unwrap_or_else(|log| panic!("{log}"))
+    };
+    let (helpers, caller) = (input(HELPERS, &[]), input(CALLER, &[]));
+    let plain = input(HELPERS, &["-cl-opt-disable"]);
+    let library = link(&[&helpers], true);
+    assert!(library.text().contains("@unused") && !library.text().contains("alloca"), "{}", library.text());
+    let library = LinkInput { bitcode: library.bitcode(), words: None };
+    for (inputs, has_array) in [
+        ([&caller, &helpers], false),
+        ([&helpers, &caller], false),
+        ([&caller, &library], false),
+        ([&caller, &plain], true),
+    ] {
+        let text = link(&inputs, false).text();
+        assert!(text.contains("@twice(") && !text.contains("@unused"), "{text}");
+        assert_eq!(text.contains("alloca [1 x i32]"), has_array, "{text}");
+    }
+    let log = link_programs(vec![helpers.clone(), helpers], &[], false).err();
+    assert!(log.is_some_and(|log| log.contains("several programs define @")), "twice is defined twice");
 }
 
 #[test]

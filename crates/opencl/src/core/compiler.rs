@@ -1,11 +1,12 @@
 //! From OpenCL C or SPIR-V to bitcode: build options, clang, linking.
 
 use crate::cl::*;
+use crate::core::binary::Binary;
 use crate::core::error::{ClError, ClResult, ensure};
 use heddle_builtins::{LIBRARIES, split_build_options as words};
 use heddle_llvm::{
-    CacheSearch, EXACT_MATH_OPTION, EntryLock, FAST_MATH_OPTION, LlvmModule, ObjectCache, OpenClOptions,
-    REMARKS_OPTION, compile_opencl_with, compile_spirv, delete_kernel_stubs, join, read_ir,
+    CacheSearch, EXACT_MATH_OPTION, EntryLock, FAST_MATH_OPTION, LinkInput, LlvmModule, ObjectCache,
+    OpenClOptions, REMARKS_OPTION, compile_opencl_with, compile_spirv, link_programs, read_ir,
 };
 use heddle_runtime::environment::is_on;
 use heddle_runtime::exit::busy;
@@ -245,23 +246,52 @@ pub fn link_options(options: &str) -> ClResult<LinkOutput> {
 }
 
 /// Links compiled programs.
-pub fn link(programs: &[&[u8]], linked: LinkOutput) -> ClResult<CompiledProgram> {
+pub fn link(programs: &[&Binary], linked: LinkOutput) -> ClResult<CompiledProgram> {
     let [first, others @ ..] = programs else { return Err(ClError(CL_INVALID_VALUE)) };
     let _busy = busy();
-    let read = read_ir("program", first).map_err(|reason| reason.to_string());
-    let joined = match (others, linked) {
-        // The bitcode of an executable stays the same, so that its kernels are found in the cache.
-        ([], LinkOutput::Library | LinkOutput::Again) => read.map(|module| (module, first.to_vec())),
-        _ => read.and_then(|first| join(first, others)).and_then(|module| {
-            if linked == LinkOutput::Executable {
-                delete_kernel_stubs(&module)?;
-            }
-            let bitcode = module.bitcode();
-            Ok((module, bitcode))
-        }),
+    let is_same = match linked {
+        // Its kernels are found in the cache by its bitcode.
+        LinkOutput::Again => true,
+        LinkOutput::Library => others.is_empty() && first.kind == CL_PROGRAM_BINARY_TYPE_LIBRARY,
+        LinkOutput::Executable => false,
     };
-    Ok(match joined {
+    if is_same {
+        let read = read_ir("program", &first.bitcode).map_err(|reason| reason.to_string());
+        return Ok(linked_program(read.map(|module| (module, first.bitcode.clone()))));
+    }
+    let is_library = linked == LinkOutput::Library;
+    let input = |program: &&Binary| LinkInput {
+        bitcode: program.bitcode.clone(),
+        words: (program.kind == CL_PROGRAM_BINARY_TYPE_COMPILED_OBJECT).then(|| words(&program.options)),
+    };
+    let inputs: Vec<LinkInput> = programs.iter().map(input).collect();
+    let kept = ObjectCache::of_user().map(|cache| {
+        let (version, compiler) = (heddle_llvm::version(), heddle_runtime::COMPILER);
+        let mut key = format!("link {compiler} {version:?} {is_library}\n").into_bytes();
+        for LinkInput { bitcode, words } in &inputs {
+            key.extend_from_slice(format!("{} {words:?}\n", bitcode.len()).as_bytes());
+            key.extend_from_slice(bitcode);
+        }
+        (cache, key)
+    });
+    // The lock is held until the program is kept.
+    let _lock = match find_kept(kept.as_ref()) {
+        Ok(known) => return Ok(known),
+        Err(lock) => lock,
+    };
+    let made = link_programs(inputs, LIBRARIES, is_library).map(|module| {
+        let bitcode = module.bitcode();
+        if let Some((cache, key)) = kept {
+            keep(&cache, &key, "", &bitcode);
+        }
+        (module, bitcode)
+    });
+    Ok(linked_program(made))
+}
+
+fn linked_program(linked: Result<(LlvmModule, Vec<u8>), String>) -> CompiledProgram {
+    match linked {
         Ok(module) => CompiledProgram { module: Some(module), log: String::new() },
         Err(log) => CompiledProgram { module: None, log: format!("error: {log}\n") },
-    })
+    }
 }

@@ -298,7 +298,7 @@ impl ClProgram {
                         CL_PROGRAM_BINARY_TYPE_EXECUTABLE => LinkOutput::Again,
                         _ => LinkOutput::Executable,
                     };
-                    (compiler::link(&[&binary.bitcode], linked), binary.allows_rest)
+                    (compiler::link(&[binary], linked), binary.allows_rest)
                 }
                 None => (Err(ClError(CL_INVALID_BINARY)), false),
             }
@@ -331,7 +331,7 @@ impl ClProgram {
             ensure(binary.kind != CL_PROGRAM_BINARY_TYPE_EXECUTABLE, CL_INVALID_OPERATION)?;
             binaries.push(binary);
         }
-        let pieces: Vec<&[u8]> = binaries.iter().map(|binary| &binary.bitcode[..]).collect();
+        let pieces: Vec<&Binary> = binaries.iter().map(|binary| &**binary).collect();
         let rest = binaries.iter().all(|binary| binary.allows_rest);
         let program = ClProgram::new(context, devices, Origin::Linking, String::new(), None);
         let kind = match linked {

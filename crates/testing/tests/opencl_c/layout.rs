@@ -19,13 +19,14 @@ fn both_lay_out_the_same() {
 /// A struct that is passed by value has its bytes.
 #[test]
 fn structs_by_value() {
-    let source = "struct pair { char c; float3 v; }; \
-                  float first(struct pair p) { return p.v.z + p.c; } \
-                  float f(float x) { struct pair p = {2, (float3)(x)}; p.v.z *= 2; return first(p); } \
-                  kernel void k(struct pair p, global float *out) { out[0] = first(p); }";
-    let module = compiled(source);
-    let found = by_oracle(&module, "f", &[vec![u64::from(1.5f32.to_bits())]]);
+    let first = "struct pair { char c; float3 v; }; \
+                 float first(struct pair p) { return p.v.z + p.c; } ";
+    let function = "float f(float x) { struct pair p = {2, (float3)(x)}; p.v.z *= 2; return first(p); }";
+    let found =
+        by_oracle(&compiled(&format!("{first}{function}")), "f", &[vec![u64::from(1.5f32.to_bits())]]);
     assert_eq!(found, [[u64::from(5f32.to_bits())]]);
+    let module =
+        compiled(&format!("{first}kernel void k(struct pair p, global float *out) {{ out[0] = first(p); }}"));
     let kernel = module.function("k").expect("it is taken");
     assert_eq!(kernel.signature.params.len(), 2, "a struct is passed by its address");
 }
