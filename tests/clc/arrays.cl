@@ -108,3 +108,22 @@ kernel void either(global const uint *in, global uint *out, uint rounds) {
   for (uint r = 0; r < rounds; r++) sum += a[r & 7] ^ b[(r + 1) & 7];
   out[at] = sum;
 }
+
+#define STEP(t) \
+  x = rotate(x ^ w[t], 7u) + (x & w[(t + 5) & 7]); \
+  x ^= (x >> 3) * w[(t + 2) & 7] + w[(t + 3) & 7]; \
+  w[t] += x;
+#define STEPS STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7)
+
+uint long_mix(uint *w, uint x) {
+  STEPS STEPS STEPS STEPS STEPS
+  return x;
+}
+
+// A long function with one call: inlined, so the array is in registers.
+kernel void mixed(global const uint *in, global uint *out) {
+  size_t at = get_global_id(0);
+  uint w[8];
+  for (int k = 0; k < 8; k++) w[k] = in[k * 1024 + at];
+  out[at] = long_mix(w, (uint)at);
+}

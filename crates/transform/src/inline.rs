@@ -37,6 +37,11 @@ const MAX_SINGLE_CALL_COST: usize = 64;
 /// Maximum cost of a callee that is passed the address of a private array: the array is in per-lane memory unless the callee
 /// is inlined.
 const MAX_ARRAY_CALL_COST: usize = 256;
+/// The same if the caller stays below [`MAX_ARRAY_CALLER_SIZE`], or if there is no other call, so that no code is copied.
+const MAX_LONG_ARRAY_CALL_COST: usize = 4_000;
+/// Maximum cost of a caller after inlining costly callees for their arrays. Block ciphers and hashes of several calls fit; accesses to arrays in
+/// per-lane memory are gathers, which took half of their time.
+const MAX_ARRAY_CALLER_SIZE: usize = 6_000;
 /// Maximum number of instructions between such an address and its array.
 const MAX_STEPS: usize = 8;
 /// Maximum cost of a caller after inlining.
@@ -63,10 +68,15 @@ pub struct CallSite<'a> {
 pub fn inline_small(module: &mut Module) -> usize {
     let sequential = sequential_functions(module);
     let roots = roots(module, &sequential);
+    let max_array_cost =
+        |site: &CallSite<'_>| match site.calls == 1 || site.size + site.cost <= MAX_ARRAY_CALLER_SIZE {
+            true => MAX_LONG_ARRAY_CALL_COST,
+            false => MAX_ARRAY_CALL_COST,
+        };
     let count = inline_calls(module, |site| {
         let matches_callee = site.cost <= MAX_SMALL_COST
             || site.calls == 1 && site.cost <= MAX_SINGLE_CALL_COST
-            || site.cost <= MAX_ARRAY_CALL_COST && passes_array(site);
+            || site.cost <= max_array_cost(site) && passes_array(site);
         matches_callee && site.size + site.cost <= MAX_CALLER_SIZE && !sequential.contains(&site.caller.name)
     });
     if count > 0 {
