@@ -464,11 +464,14 @@ impl fmt::Display for KernelReport {
                 LineList(&self.lane_by_lane_lines).in_brackets()
             )?;
         }
-        // The line above summarizes code that runs lane by lane.
+        // The line above summarizes code that runs lane by lane. Functions that are inlined several times repeat their remarks.
+        let mut printed: BTreeSet<String> = BTreeSet::new();
         for mut remark in merge_access_remarks(remarks) {
-            if remark.code != Code::LaneByLane {
-                remark.place.func = None;
-                writeln!(f, "  {remark}")?;
+            remark.place.func = None;
+            let text = remark.to_string();
+            if remark.code != Code::LaneByLane && !printed.contains(&text) {
+                writeln!(f, "  {text}")?;
+                printed.insert(text);
             }
         }
         self.advice().iter().try_for_each(|advice| writeln!(f, "  help: {advice}"))
