@@ -33,12 +33,12 @@ fn defined_twice(reason: &str) -> Option<&str> {
 pub struct LinkInput {
     /// Its module.
     pub bitcode: Vec<u8>,
-    /// Words of the build options of an object, whose functions clang left to the link.
+    /// Words of the build options of an object, whose functions are not optimized yet.
     pub words: Option<Vec<String>>,
 }
 
-/// Links programs to a library, or to an executable, whose functions that no kernel reaches are deleted before LLVM optimizes the others. Objects
-/// are optimized one by one only if their options differ, or if all of their functions stay.
+/// Links programs to a library or an executable, and optimizes objects: those of a library and those whose options differ one by one, before they are
+/// joined; others together, without the functions that no kernel reaches.
 pub fn link_programs(
     inputs: Vec<LinkInput>,
     libraries: &'static [OpenClLibrary],

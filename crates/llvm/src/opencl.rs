@@ -403,11 +403,11 @@ fn hide_kernel_stubs(module: &LlvmModule) {
     }
 }
 
-/// Deletes the functions and kernel stubs that no kernel of an executable reaches. Functions that stay keep their linkage. Without
-/// kernels, all functions stay.
+/// Deletes the functions that no kernel of an executable reaches. Functions that stay keep their linkage, but for kernel stubs, which
+/// become internal. Without kernels, all functions stay.
 ///
-/// Sources include headers with hundreds of functions that are not `static`; compiling those, and reading them again from a binary,
-/// took most of the time of such programs.
+/// Headers define hundreds of functions that are not `static`: to optimize those, and to read them again from a binary, took most of
+/// the time of such programs.
 pub(crate) fn delete_unreached_functions(module: &LlvmModule) -> Result<(), String> {
     let defined = || module.functions().filter(|func| !func.is_declaration());
     if !defined().any(|func| func.call_conv() == SPIR_KERNEL) {

@@ -37,10 +37,10 @@ const MAX_SINGLE_CALL_COST: usize = 64;
 /// Maximum cost of a callee that is passed the address of a private array: the array is in per-lane memory unless the callee
 /// is inlined.
 const MAX_ARRAY_CALL_COST: usize = 256;
-/// The same if the caller stays below [`MAX_ARRAY_CALLER_SIZE`], or if there is no other call, so that no code is copied.
+/// Maximum cost of such a callee if it has no other call, so that no code is copied, or if the caller stays below
+/// [`MAX_ARRAY_CALLER_SIZE`].
 const MAX_LONG_ARRAY_CALL_COST: usize = 4_000;
-/// Maximum cost of a caller after inlining costly callees for their arrays. Block ciphers and hashes of several calls fit; accesses to arrays in
-/// per-lane memory are gathers, which took half of their time.
+/// Maximum cost of a caller after inlining callees of a cost above [`MAX_ARRAY_CALL_COST`]. A PBKDF2 loop fits, which calls SHA-1 four times.
 const MAX_ARRAY_CALLER_SIZE: usize = 6_000;
 /// Maximum number of instructions between such an address and its array.
 const MAX_STEPS: usize = 8;

@@ -250,7 +250,7 @@ pub fn link(programs: &[&Binary], linked: LinkOutput) -> ClResult<CompiledProgra
     let [first, others @ ..] = programs else { return Err(ClError(CL_INVALID_VALUE)) };
     let _busy = busy();
     let is_same = match linked {
-        // Its kernels are found in the cache by its bitcode.
+        // The cache finds the kernels of an executable by its bitcode.
         LinkOutput::Again => true,
         LinkOutput::Library => others.is_empty() && first.kind == CL_PROGRAM_BINARY_TYPE_LIBRARY,
         LinkOutput::Executable => false,
