@@ -21,8 +21,6 @@ use crate::program::{BuildOptions, PreparedKernel, STACK};
 use crate::range::{GroupForm, TILE_ROWS};
 use crate::selection::Trials;
 use crate::vector_code::{CodeForm, CodeVariant};
-use heddle_compiler::report::reachable;
-use heddle_ir::Function;
 use heddle_ir::types::MAX_DEFAULT_LANES;
 use heddle_llvm::catch_fatal_errors;
 use rustc_hash::FxHashMap;
@@ -43,12 +41,20 @@ const COMPILATION: f64 = 4.5e-5;
 const ESTIMATED_TENTH: f64 = 2.5e-11;
 /// Launches that a kernel is assumed to have, if none of its codes can run at once.
 const ASSUMED_LAUNCHES: f64 = 300.0;
+/// Estimated time of compiled code, relative to the best one, from which on more launches than this one are assumed.
+const MUCH_SLOWER: f64 = 3.0;
+/// Launches that a kernel is assumed to have where compiled code is much slower than other code.
+const ASSUMED_SLOW_LAUNCHES: f64 = 10.0;
 /// Work-items of a launch that is not known.
 const ASSUMED_ITEMS: u64 = 1 << 13;
 /// Seconds that a kernel without code is assumed to run for at least: estimates are short where loops have many iterations.
 const LEAST_TIME: f64 = 0.1;
 /// Time of launches, relative to that of estimates, from which on estimates are made although code is compiled.
 const WORTH_ESTIMATES: f64 = 20.0;
+/// Time of launches, relative to the compilation of code that can run, from which on a kernel without estimates gets other code.
+const WORTH_COMPILATION: f64 = 0.2;
+/// Nanoseconds for a work-item from which on the measured time corrects estimates: what a launch takes besides its work-items is little.
+const LONG_ITEM: f64 = 20_000.0;
 /// Instructions of a kernel and what it calls up to which estimates are made; they take as long as the passes for each code.
 const MAX_INSTRUCTIONS: usize = 4_000;
 
@@ -74,7 +80,8 @@ struct ChoiceState {
 /// Progress of the choice for some launches.
 enum ChoiceProgress {
     Made(Arc<CodeChoice>),
-    /// Compiled code runs until launches have spent as many seconds as are worth estimates; `time` is its estimate for a work-item.
+    /// Compiled code runs until launches have spent as many seconds as are worth estimates, or the compilation of other code;
+    /// `time` is its estimated or measured time for a work-item.
     Deferred {
         code: CodeVariant,
         time: f64,
@@ -118,8 +125,13 @@ struct CodeEstimates {
 
 impl CodeEstimates {
     /// Variant that runs and is compiled in the least time, if it is clearly faster than the first one. The first launch has so many
-    /// work-items, if it is known; compiled variants cost no further compilation.
-    fn best(&self, items: Option<u64>, is_compiled: impl Fn(&CodeVariant) -> bool) -> Option<CodeVariant> {
+    /// work-items, if it is known, and they take `scale` times what is estimated; compiled variants cost no further compilation.
+    fn best(
+        &self,
+        items: Option<u64>,
+        scale: f64,
+        is_compiled: impl Fn(&CodeVariant) -> bool,
+    ) -> Option<CodeVariant> {
         let (first, estimate) = *self.variants.first()?;
         let of_first = estimate?;
         let bound = |it: &CodeVariant| match it.brush {
@@ -127,9 +139,19 @@ impl CodeEstimates {
             _ if it.form == CodeForm::Mixed => CLEARLY_LESS_MIXED,
             _ => CLEARLY_LESS,
         };
-        let of_launch = |items: u64| items as f64 * of_first.time * ESTIMATED_TENTH;
-        let can_run = self.variants.iter().any(|(it, estimate)| estimate.is_some() && is_compiled(it));
-        let launches = if can_run { 1.0 } else { ASSUMED_LAUNCHES };
+        let of_launch = |items: u64| items as f64 * of_first.time * scale * ESTIMATED_TENTH;
+        let least_time = |is_meant: &dyn Fn(&CodeVariant) -> bool| {
+            let meant = self.variants.iter().filter(|(it, _)| is_meant(it));
+            meant.filter_map(|(_, estimate)| Some((*estimate)?.time)).fold(f64::MAX, f64::min)
+        };
+        let of_compiled = least_time(&is_compiled);
+        let can_run = of_compiled < f64::MAX;
+        let is_slow = of_compiled > MUCH_SLOWER * least_time(&|_| true);
+        let launches = match can_run {
+            false => ASSUMED_LAUNCHES,
+            true if is_slow => ASSUMED_SLOW_LAUNCHES,
+            true => 1.0,
+        };
         let least = if can_run { 0.0 } else { LEAST_TIME };
         let items = items.unwrap_or(ASSUMED_ITEMS);
         let run_time = (launches * of_launch(items)).max(least);
@@ -147,6 +169,20 @@ impl CodeEstimates {
         let clearly_less = others.filter(|(it, price)| *price < bound(it));
         let best = clearly_less.min_by(|one, other| one.1.total_cmp(&other.1));
         Some(best.map_or(first, |(it, _)| it))
+    }
+}
+
+impl CodeEstimates {
+    /// Seconds for a work-item by a code, where it takes `scale` times what is estimated, and seconds that launches by it may take until the
+    /// compilation of much faster code is worth its time; none if no code is much faster.
+    fn worth_of_faster(&self, chosen: &CodeVariant, scale: f64) -> Option<(f64, f64)> {
+        let estimated = || self.variants.iter().filter_map(|(it, estimate)| Some((it, (*estimate)?)));
+        let (_, of_chosen) = estimated().find(|(it, _)| *it == chosen)?;
+        let (_, of_best) = estimated().min_by(|one, other| one.1.time.total_cmp(&other.1.time))?;
+        let saved = 1.0 - of_best.time / of_chosen.time;
+        let worth = COMPILATION * of_best.instructions / (ASSUMED_SLOW_LAUNCHES * saved);
+        let time = of_chosen.time * scale * ESTIMATED_TENTH;
+        (of_chosen.time > MUCH_SLOWER * of_best.time).then_some((time, worth))
     }
 }
 
@@ -224,6 +260,10 @@ impl PreparedKernel {
         }
         let Some(estimates) = self.estimates_for_choice(&launches, true) else { return base };
         let chosen = self.best_of(&estimates, items).unwrap_or(base);
+        // More launches may be worth the compilation of code that this one alone is not.
+        let scale = self.measured_scale(&estimates);
+        let faster = estimates.worth_of_faster(&chosen, scale);
+        let faster = faster.filter(|_| may_defer && self.is_compiled(&chosen));
         let made = CodeChoice { chosen, estimates };
         let mut state = self.choice_state();
         let known = state.distinct.iter().find(|it| ***it == made).map(Arc::clone);
@@ -232,7 +272,13 @@ impl PreparedKernel {
         if is_new {
             state.distinct.push(Arc::clone(&choice));
         }
-        state.choices.insert(launches, ChoiceProgress::Made(Arc::clone(&choice)));
+        let progress = match faster.zip(items) {
+            Some(((time, worth), items)) => {
+                ChoiceProgress::Deferred { code: chosen, time, spent: items as f64 * time, worth }
+            }
+            None => ChoiceProgress::Made(Arc::clone(&choice)),
+        };
+        state.choices.insert(launches, progress);
         drop(state);
         if is_new {
             let (name, estimates) = (&self.info().name, &choice.estimates);
@@ -292,23 +338,31 @@ impl PreparedKernel {
     }
 
     /// Defers the choice for some launches, the first of which has so many work-items, and returns the compiled code that runs it; none if there is
-    /// none, or if estimates take little of the launch's time.
+    /// none, or if estimates take little of the launch's time. Where a kernel is too large for them, the compilation of
+    /// other code takes its place.
     fn defer_choice(&self, launches: &LaunchGroups, items: u64) -> Option<CodeVariant> {
         let LaunchGroups { base, local, is_uniform } = *launches;
         let variants = self.variants_of(base, local, is_uniform);
-        let compiled: Vec<CodeVariant> = variants.iter().filter(|it| self.is_compiled(it)).copied().collect();
+        let compiled = variants.iter().filter(|it| self.is_compiled(it));
+        let compiled: Vec<_> = compiled.map(|it| (*it, self.code_if_ready(*it))).collect();
         let mut state = self.choice_state();
         if state.choices.contains_key(launches) || environment::forced_code().is_some() {
             return None;
         }
         let known = state.known.as_ref()?;
         let missing = variants.iter().filter(|it| !known.contains_key(&it.key())).count();
-        let timed = compiled.into_iter().filter_map(|it| {
-            let estimate = known.get(&it.key()).copied().flatten()?;
-            Some((it, estimate.time * ESTIMATED_TENTH))
+        let worth_estimates = WORTH_ESTIMATES * missing as f64 * state.seconds;
+        let timed = compiled.into_iter().filter_map(|(code, ready)| match known.get(&code.key())? {
+            Some(estimate) => Some((code, estimate.time * ESTIMATED_TENTH, worth_estimates)),
+            // The kernel is too large for estimates, and other code takes at least as long to compile.
+            None => {
+                let ready = ready?;
+                let worth = WORTH_COMPILATION * ready.compile_time.as_secs_f64();
+                Some((code, ready.pace()? * 1e-9, worth))
+            }
         });
-        let (code, time) = timed.min_by(|one, other| one.1.total_cmp(&other.1))?;
-        let (spent, worth) = (items as f64 * time, WORTH_ESTIMATES * missing as f64 * state.seconds);
+        let (code, time, worth) = timed.min_by(|one, other| one.1.total_cmp(&other.1))?;
+        let spent = items as f64 * time;
         (spent < worth).then(|| {
             state.choices.insert(*launches, ChoiceProgress::Deferred { code, time, spent, worth });
             code
@@ -317,7 +371,19 @@ impl PreparedKernel {
 
     fn best_of(&self, estimates: &CodeEstimates, items: Option<u64>) -> Option<CodeVariant> {
         let forced = environment::forced_code().and_then(|number| estimates.variants.get(number));
-        forced.map(|(variant, _)| *variant).or_else(|| estimates.best(items, |it| self.is_compiled(it)))
+        let best = || estimates.best(items, self.measured_scale(estimates), |it| self.is_compiled(it));
+        forced.map(|(variant, _)| *variant).or_else(best)
+    }
+
+    /// Measured time of compiled code, divided by its estimate, where long work-items show that the estimate is short: loops may have
+    /// many iterations. Launches of few work-items fill no lanes, so one lane's share of the time counts.
+    fn measured_scale(&self, estimates: &CodeEstimates) -> f64 {
+        let of = |(variant, estimate): &(CodeVariant, Option<EstimatedCost>)| {
+            let pace = self.code_if_ready(*variant)?.pace().filter(|pace| *pace >= LONG_ITEM)?;
+            let lanes = f64::from(variant.brush.iter().product::<u32>());
+            Some(pace * 1e-9 / lanes / ((*estimate)?.time * ESTIMATED_TENTH))
+        };
+        estimates.variants.iter().filter_map(of).fold(1.0, f64::max)
     }
 
     /// Estimates of the codes for some launches; none if one is not known and must not be made. One thread at a time makes them.
@@ -407,12 +473,7 @@ impl PreparedKernel {
 
     /// Estimates variants by the passes up to stage Wide.
     fn estimates_of(&self, variants: Vec<CodeVariant>) -> KnownEstimates {
-        let program = self.program_module();
-        let reached = reachable(program, &self.info().name);
-        let insts_of =
-            |func: &Function| func.blocks().map(|block| func.block_insts(block).count()).sum::<usize>();
-        let functions = program.functions.iter().filter(|func| reached.contains(&func.name));
-        if functions.map(insts_of).sum::<usize>() > MAX_INSTRUCTIONS || variants.is_empty() {
+        if variants.is_empty() || self.reached_instructions() > MAX_INSTRUCTIONS {
             return variants.into_iter().map(|it| (it.key(), None)).collect();
         }
         let kernel = self.clone();
@@ -434,14 +495,19 @@ mod tests {
     use super::*;
     use heddle_transform::AxisOrder;
 
-    /// Lanes of the best of some codes (lanes, time, instructions) for a launch of so many work-items, where code of some lanes is compiled.
-    fn best_for(codes: &[(u32, Option<f64>, f64)], items: Option<u64>, compiled: Option<u32>) -> Option<u32> {
+    /// Estimates of codes: lanes, time, instructions.
+    fn estimates_of(codes: &[(u32, Option<f64>, f64)]) -> CodeEstimates {
         let of = |&(lanes, time, instructions): &(u32, Option<f64>, f64)| {
             let estimate = time.map(|time| EstimatedCost { time, instructions });
             (CodeVariant::of_rows(lanes, AxisOrder::WORK_ITEMS, true), estimate)
         };
-        let estimates = CodeEstimates { variants: codes.iter().map(of).collect() };
-        estimates.best(items, |it| compiled == Some(it.brush[0])).map(|it| it.brush[0])
+        CodeEstimates { variants: codes.iter().map(of).collect() }
+    }
+
+    /// Lanes of the best of some codes for a launch of so many work-items, where code of some lanes is compiled.
+    fn best_for(codes: &[(u32, Option<f64>, f64)], items: Option<u64>, compiled: Option<u32>) -> Option<u32> {
+        let estimates = estimates_of(codes);
+        estimates.best(items, 1.0, |it| compiled == Some(it.brush[0])).map(|it| it.brush[0])
     }
 
     fn best_of(codes: &[(u32, Option<f64>, f64)]) -> Option<u32> {
@@ -484,6 +550,36 @@ mod tests {
         assert_eq!(best(&[(16, Some(10.0)), (32, Some(8.5)), (64, Some(8.0))]), Some(64));
         assert_eq!(best(&[(16, Some(10.0)), (32, None), (1, Some(2.0))]), Some(1));
         assert_eq!(best(&[(16, None), (32, Some(1.0))]), None);
+    }
+
+    /// A hash whose code of one lane is compiled: 64 times slower than code of 16 lanes, which takes 0.4 s to compile.
+    const HASH: [(u32, Option<f64>, f64); 2] = [(16, Some(1_000.0), 10_000.0), (1, Some(64_000.0), 4_000.0)];
+
+    #[test]
+    fn ten_launches_pay_for_much_faster_code() {
+        assert_eq!(best_for(&HASH, Some(1 << 10), Some(1)), Some(1), "1.6 ms ten times");
+        assert_eq!(best_for(&HASH, Some(1 << 15), Some(1)), Some(16), "52 ms ten times");
+        let twice = [(16, Some(1_000.0), 10_000.0), (1, Some(2_000.0), 4_000.0)];
+        assert_eq!(best_for(&twice, Some(1 << 19), Some(1)), Some(1), "26 ms once");
+    }
+
+    #[test]
+    fn measured_times_correct_estimates() {
+        let estimates = estimates_of(&HASH);
+        let best = |scale| estimates.best(Some(1 << 10), scale, |it| it.brush[0] == 1).map(|it| it.brush[0]);
+        assert_eq!(best(1.0), Some(1));
+        assert_eq!(best(1_000.0), Some(16));
+    }
+
+    #[test]
+    fn launches_spend_a_tenth_of_the_compilation_of_faster_code() {
+        let estimates = estimates_of(&HASH);
+        let slow = estimates.variants[1].0;
+        let (time, worth) = estimates.worth_of_faster(&slow, 10.0).expect("it is much faster");
+        assert!((time / 1.6e-5 - 1.0).abs() < 1e-9, "{time}");
+        assert!((worth / 0.0457 - 1.0).abs() < 0.01, "{worth}");
+        let fast = estimates.variants[0].0;
+        assert!(estimates.worth_of_faster(&fast, 1.0).is_none());
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! will most likely run. In a program that has few it has its usual code when it is created: users measure the first launch, and expect
 //! compilation before it. Other threads compile such kernels from the program's build on, and those of other programs from their creation on.
 //!
-//! Kernels that take images wait for their launch, which knows the formats.
+//! Kernels that take images wait for their launch, which knows the formats. So do large ones where threads are few: their compilation
+//! takes seconds, and a launch may need other code than the usual one.
 //!
 //! Decision: credit limits this. Many applications create all kernels of a program and launch few, or launch so few work-items that they
 //! need other code. So few codes are compiled before launches use them; two that launches use are credit for another one. Kernels
@@ -20,8 +21,10 @@ use std::thread;
 const CREDIT_PER_THREAD: usize = 2;
 /// Kernels of a program of which an application will launch most. They are credit, too.
 const FEW: usize = 8;
-/// Instructions of kernels that take long to compile: nobody waits for one that may never be launched.
+/// Instructions from which on a kernel, with what it calls, takes long to compile: nobody waits for one that may never be launched.
 const LARGE: usize = 2_000;
+/// Threads from which on large kernels are compiled ahead.
+const MANY_THREADS: usize = 4;
 
 /// Stage of a kernel before its first launch. Only a kernel that is new is queued, so that it waits once.
 #[derive(Default)]
@@ -173,7 +176,10 @@ impl KernelModule {
 impl PreparedKernel {
     /// Has another thread compile the code of usual launches, unless the cache has it.
     fn compile_ahead(&self, threads: usize) {
-        if self.info().takes_images || self.load_usual() || threads <= 1 || !self.stage().enqueue() {
+        if self.info().takes_images || self.load_usual() || threads <= 1 {
+            return;
+        }
+        if threads < MANY_THREADS && self.is_large() || !self.stage().enqueue() {
             return;
         }
         let mut queue = queue();
@@ -191,11 +197,15 @@ impl PreparedKernel {
         self.usual_form().compile_form(threads);
     }
 
+    fn is_large(&self) -> bool {
+        self.reached_instructions() > LARGE
+    }
+
     fn compile_form(&self, threads: usize) {
         if self.info().takes_images {
             return;
         }
-        if !self.program().has_few_kernels() || self.instructions() > LARGE {
+        if !self.program().has_few_kernels() || self.is_large() {
             return self.compile_ahead(threads);
         }
         if self.load_usual() {

@@ -15,6 +15,7 @@ use crate::selection::{
 };
 use crate::statistics::{account_line, choices_text, class_lines};
 use crate::vector_code::{CodeForm, CodeVariant};
+use heddle_compiler::report::reachable;
 use heddle_compiler::{KernelReport, PassPolicy};
 use heddle_ir::{Diagnostic, Module};
 use heddle_llvm::{Cpu, catch_fatal_errors, limit_scheduling};
@@ -427,10 +428,12 @@ impl PreparedKernel {
         &self.program
     }
 
-    /// Number of its instructions, without those of functions that it calls.
-    pub(crate) fn instructions(&self) -> usize {
-        let func = self.program.module().function(&self.info().name);
-        func.map_or(0, |func| func.blocks().map(|block| func.block_insts(block).count()).sum())
+    /// Number of instructions of the kernel and of all functions that it reaches.
+    pub(crate) fn reached_instructions(&self) -> usize {
+        let program = self.program_module();
+        let reached = reachable(program, &self.info().name);
+        let functions = program.functions.iter().filter(|func| reached.contains(&func.name));
+        functions.flat_map(|func| func.blocks().map(|block| func.block_insts(block).count())).sum()
     }
 
     /// Properties of the kernel.

@@ -54,7 +54,7 @@ const LONG_SLICE: f64 = 200_000.0;
 const LAUNCH_SHARE: f64 = 0.09;
 /// Assumed ratio of a candidate that never ran: a multiple of the model's promise, between bounds.
 const CAUTION: f64 = 6.0;
-const MIN_UNKNOWN: f64 = 4.0;
+const MIN_UNKNOWN: f64 = 2.0;
 const MAX_UNKNOWN: f64 = 24.0;
 /// Number of launches without room for slices after which whole launches are compared.
 const MAX_UNSLICED: u32 = 16;
