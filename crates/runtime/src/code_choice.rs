@@ -170,9 +170,7 @@ impl CodeEstimates {
         let best = clearly_less.min_by(|one, other| one.1.total_cmp(&other.1));
         Some(best.map_or(first, |(it, _)| it))
     }
-}
 
-impl CodeEstimates {
     /// Seconds for a work-item by a code, where it takes `scale` times what is estimated, and seconds that launches by it may take until the
     /// compilation of much faster code is worth its time; none if no code is much faster.
     fn worth_of_faster(&self, chosen: &CodeVariant, scale: f64) -> Option<(f64, f64)> {

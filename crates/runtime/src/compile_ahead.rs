@@ -9,11 +9,12 @@
 //!
 //! Decision: credit limits this. Many applications create all kernels of a program and launch few, or launch so few work-items that they
 //! need other code. So few codes are compiled before launches use them; two that launches use are credit for another one. Kernels
-//! without credit wait until there is some, or for their first launch, which compiles their code itself.
+//! without credit wait until there is some, or for their first launch, which compiles their code itself. Kernels that the application has
+//! not created are guesses, and have such a credit of their own: some programs have ten kernels of which an application creates one.
 
 use crate::program::{KernelModule, PreparedKernel, WeakKernel};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -28,7 +29,11 @@ const MANY_THREADS: usize = 4;
 
 /// Stage of a kernel before its first launch. Only a kernel that is new is queued, so that it waits once.
 #[derive(Default)]
-pub(crate) struct LaunchStage(AtomicU8);
+pub(crate) struct LaunchStage {
+    stage: AtomicU8,
+    /// True if its code was compiled before the application created it.
+    is_guess: AtomicBool,
+}
 
 impl LaunchStage {
     const NEW: u8 = 0;
@@ -37,22 +42,29 @@ impl LaunchStage {
 
     /// Notes that the kernel waits for its compilation ahead; false if it was queued or launched before.
     fn enqueue(&self) -> bool {
-        self.0.compare_exchange(Self::NEW, Self::QUEUED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        self.stage.compare_exchange(Self::NEW, Self::QUEUED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
     /// Notes that a launch has begun, which knows better than a guess which code it needs.
     pub(crate) fn launch(&self) {
-        self.0.store(Self::LAUNCHED, Ordering::Relaxed);
+        self.stage.store(Self::LAUNCHED, Ordering::Relaxed);
     }
 
     pub(crate) fn is_launched(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == Self::LAUNCHED
+        self.stage.load(Ordering::Relaxed) == Self::LAUNCHED
     }
+}
+
+/// A kernel that waits for its compilation.
+struct QueuedKernel {
+    kernel: WeakKernel,
+    /// True if the application has not created it.
+    is_guess: bool,
 }
 
 #[derive(Default)]
 struct CompileQueue {
-    kernels: VecDeque<WeakKernel>,
+    kernels: VecDeque<QueuedKernel>,
     /// Number of threads that take kernels from the queue.
     workers: usize,
     /// Threads that use the machine, the caller's among them.
@@ -61,10 +73,21 @@ struct CompileQueue {
     used: usize,
     /// Codes compiled ahead that no launch has used so far, those of released programs included.
     unused: usize,
+    /// Guesses that were compiled, and created since then.
+    right_guesses: usize,
+    /// Guesses that were compiled, and not created so far.
+    open_guesses: usize,
 }
 
-static QUEUE: Mutex<CompileQueue> =
-    Mutex::new(CompileQueue { kernels: VecDeque::new(), workers: 0, threads: 0, used: 0, unused: 0 });
+static QUEUE: Mutex<CompileQueue> = Mutex::new(CompileQueue {
+    kernels: VecDeque::new(),
+    workers: 0,
+    threads: 0,
+    used: 0,
+    unused: 0,
+    right_guesses: 0,
+    open_guesses: 0,
+});
 
 fn queue() -> MutexGuard<'static, CompileQueue> {
     QUEUE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -75,33 +98,59 @@ impl CompileQueue {
         self.unused < self.used / 2 + FEW.max(CREDIT_PER_THREAD * self.threads)
     }
 
+    fn may_guess(&self) -> bool {
+        self.open_guesses < self.right_guesses / 2 + CREDIT_PER_THREAD * self.threads
+    }
+
     /// Adds a kernel.
-    fn add(&mut self, kernel: &PreparedKernel, threads: usize) {
+    fn add(&mut self, kernel: &PreparedKernel, threads: usize, is_guess: bool) {
         self.threads = threads;
-        self.kernels.retain(WeakKernel::exists);
-        self.kernels.push_back(kernel.downgrade());
+        self.kernels.retain(|it| it.kernel.exists());
+        self.kernels.push_back(QueuedKernel { kernel: kernel.downgrade(), is_guess });
     }
 
     /// Position of a kernel that waits.
     fn position(&self, kernel: &PreparedKernel) -> Option<usize> {
         let kernel = kernel.downgrade();
-        self.kernels.iter().position(|it| *it == kernel)
+        self.kernels.iter().position(|it| it.kernel == kernel)
+    }
+
+    /// Position of the next kernel, if there is credit for one.
+    fn next(&self) -> Option<usize> {
+        let may_guess = self.may_guess();
+        let next = self.kernels.iter().position(|it| may_guess || !it.is_guess);
+        next.filter(|_| self.has_credit())
     }
 
     /// Takes the next kernel whose program still exists, if there is credit.
     fn take(&mut self) -> Option<PreparedKernel> {
-        while self.has_credit() {
-            if let Some(kernel) = self.kernels.pop_front()?.upgrade() {
+        loop {
+            let QueuedKernel { kernel, is_guess } = self.kernels.remove(self.next()?)?;
+            if let Some(kernel) = kernel.upgrade() {
                 self.unused += 1;
+                if is_guess {
+                    self.open_guesses += 1;
+                    kernel.stage().is_guess.store(true, Ordering::Relaxed);
+                }
                 return Some(kernel);
             }
         }
-        None
+    }
+
+    /// Notes that the application has created a kernel.
+    fn note_creation(&mut self, kernel: &PreparedKernel) {
+        if let Some(place) = self.position(kernel) {
+            self.kernels[place].is_guess = false;
+        }
+        if kernel.stage().is_guess.swap(false, Ordering::Relaxed) {
+            self.open_guesses -= 1;
+            self.right_guesses += 1;
+        }
     }
 
     /// True if another worker would find a kernel. It is counted.
     fn needs_worker(&mut self) -> bool {
-        let needs = !self.kernels.is_empty() && self.has_credit() && self.workers + 1 < self.threads;
+        let needs = self.next().is_some() && self.workers + 1 < self.threads;
         self.workers += usize::from(needs);
         needs
     }
@@ -168,14 +217,14 @@ impl KernelModule {
     pub fn compile_ahead(&self, threads: usize) {
         if self.has_few_kernels() {
             let kernels = (0..self.kernels().len()).map(|number| self.numbered(number).usual_form());
-            kernels.rev().for_each(|kernel| kernel.compile_ahead(threads));
+            kernels.rev().for_each(|kernel| kernel.compile_ahead(threads, true));
         }
     }
 }
 
 impl PreparedKernel {
-    /// Has another thread compile the code of usual launches, unless the cache has it.
-    fn compile_ahead(&self, threads: usize) {
+    /// Has another thread compile the code of usual launches, unless the cache has it. A guess is a kernel that the application has not created.
+    fn compile_ahead(&self, threads: usize, is_guess: bool) {
         if self.info().takes_images || self.load_usual() || threads <= 1 {
             return;
         }
@@ -183,7 +232,7 @@ impl PreparedKernel {
             return;
         }
         let mut queue = queue();
-        queue.add(self, threads);
+        queue.add(self, threads, is_guess);
         let needs_worker = queue.needs_worker();
         drop(queue);
         if needs_worker {
@@ -197,6 +246,17 @@ impl PreparedKernel {
         self.usual_form().compile_form(threads);
     }
 
+    /// Notes that the application has created the kernel, which may be credit for others.
+    fn note_creation(&self) {
+        let mut queue = queue();
+        queue.note_creation(self);
+        let needs_worker = queue.needs_worker();
+        drop(queue);
+        if needs_worker {
+            start_worker();
+        }
+    }
+
     fn is_large(&self) -> bool {
         self.reached_instructions() > LARGE
     }
@@ -206,16 +266,18 @@ impl PreparedKernel {
             return;
         }
         if !self.program().has_few_kernels() || self.is_large() {
-            return self.compile_ahead(threads);
+            self.note_creation();
+            return self.compile_ahead(threads, false);
         }
         if self.load_usual() {
-            return;
+            return self.note_creation();
         }
         let is_new = self.stage().enqueue();
         let mut queue = queue();
         if is_new {
-            queue.add(self, threads);
+            queue.add(self, threads, false);
         }
+        queue.note_creation(self);
         match queue.position(self) {
             Some(_) if !queue.has_credit() => {}
             Some(place) => {
@@ -261,5 +323,17 @@ mod tests {
         assert!(queue.has_credit());
         queue.unused += 1;
         assert!(!queue.has_credit());
+    }
+    #[test]
+    fn two_right_guesses_are_credit_for_another_one() {
+        let mut queue = CompileQueue { threads: 2, ..CompileQueue::default() };
+        queue.open_guesses = 3;
+        assert!(queue.may_guess());
+        queue.open_guesses = 4;
+        assert!(!queue.may_guess());
+        queue.right_guesses = 1;
+        assert!(!queue.may_guess());
+        queue.right_guesses = 2;
+        assert!(queue.may_guess());
     }
 }

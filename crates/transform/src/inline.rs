@@ -6,10 +6,10 @@
 //! ```text
 //!     block1:                       block1:  …;  br block7
 //!       …                           block7:  br v9, block8, block9      the callee's blocks, under new names
-//!       …                           block7:  br v9, block8, block9      the callee's blocks, under new names
 //!       v5 = call @f(v4)            block8:  br block10                 each return
 //!       …                           block9:  br block10
 //!                                   block10: v5 = phi …                 the rest of block1
+//! ```
 //!
 //! Lanes that call together join again where the callee's returns join, as after the call. A callee with a single block is
 //! copied in place, without a split. Blocks of the callee may now be scheduled between blocks of the caller that neither reach
@@ -445,5 +445,31 @@ mod tests {
         });
         assert_eq!((count, requested), (20_000, 20_000));
         verify_module(&module, Stage::Source).unwrap_or_else(|violations| panic!("{violations}"));
+    }
+    /// Number of inlined calls of a function with an array's address and this many instructions.
+    fn inlined_calls(instructions: usize, calls: usize) -> usize {
+        let mut text = String::from("func @long(v0: ptr(private)) {\nblock0:\n  v1 = load i32, v0\n");
+        for at in 1..instructions - 1 {
+            text += &format!("  v{} = add v{at}, 3\n", at + 1);
+        }
+        text += &format!("  store v{}, v0\n  ret\n}}\n\n", instructions - 1);
+        text += "func @k() -> i32 {\nblock0:\n  v0 = alloca 4 align 4\n  store i32 7, v0\n";
+        for _ in 0..calls {
+            text += "  call @long(v0)\n";
+        }
+        text += "  v1 = load i32, v0\n  ret v1\n}\n";
+        let mut module = parse_module(&text).unwrap_or_else(|reason| panic!("{reason:?}"));
+        let count = inline_small(&mut module);
+        verify_module(&module, Stage::Source).unwrap_or_else(|violations| panic!("{violations}"));
+        count
+    }
+
+    #[test]
+    fn long_functions_with_arrays_are_inlined_into_callers_below_a_size() {
+        assert_eq!(inlined_calls(3_000, 1), 1);
+        assert_eq!(inlined_calls(5_000, 1), 0, "too long");
+        assert_eq!(inlined_calls(2_000, 2), 2, "the caller stays short");
+        assert_eq!(inlined_calls(2_000, 4), 2, "two more would make it long");
+        assert_eq!(inlined_calls(200, 20), 20, "shorter ones have no such bound");
     }
 }
