@@ -9,7 +9,9 @@
 //! Decision: how long a kernel will run is not known, so some hundred launches like the first one are assumed, in which faster code must gain
 //! what its compilation takes longer. Where a kernel runs for longer, run-time selection comes to the fastest code. Code of 64 lanes takes
 //! LLVM twice the time that code of 16 lanes takes, and a kernel of some hundred lines 0.1 s. Where code was compiled before the launch, other
-//! code must gain its compilation in this launch alone: if there are more, run-time selection compiles it during them. Computed from the
+//! code must gain its compilation in this launch alone: if there are more, run-time selection compiles it during them. If that code is at
+//! least three times slower than the best, ten launches are assumed, and launches that have taken a tenth of the compilation choose again:
+//! programs that tune themselves launch each size once. Measured times of long work-items correct their estimates. Computed from the
 //! measured times of all codes of 72 kernels without compiled code, with `COMPILATION` for each instruction, choices for 300 launches take
 //! 0.93 of those for half a second in the first launch and in the first ten, 0.95 in the first hundred, 0.99 in the first thousand, and 1.02
 //! in ten thousand without trials. Estimates take time themselves, so short launches run code that is compiled until they have taken
