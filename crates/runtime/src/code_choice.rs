@@ -55,6 +55,8 @@ const LEAST_TIME: f64 = 0.1;
 const WORTH_ESTIMATES: f64 = 20.0;
 /// Time of launches, relative to the compilation of code that can run, from which on a kernel without estimates gets other code.
 const WORTH_COMPILATION: f64 = 0.2;
+/// Share of a kernel's measured time that counts without estimates, until launches of this form have run: a launch of one work-item has cold caches.
+const COLD_SHARE: f64 = 0.25;
 /// Nanoseconds for a work-item from which on the measured time corrects estimates: what a launch takes besides its work-items is little.
 const LONG_ITEM: f64 = 20_000.0;
 /// Instructions of a kernel and what it calls up to which estimates are made; they take as long as the passes for each code.
@@ -114,8 +116,7 @@ pub(crate) struct CodeChoice {
 impl CodeChoice {
     /// Estimated time of a variant for a work-item, in tenths of a cycle.
     pub(crate) fn time_of(&self, variant: &CodeVariant) -> Option<f64> {
-        let of = self.estimates.variants.iter().find(|(it, _)| it == variant);
-        of.and_then(|(_, estimate)| Some((*estimate)?.time))
+        self.estimates.time_of(variant)
     }
 }
 
@@ -173,16 +174,20 @@ impl CodeEstimates {
         Some(best.map_or(first, |(it, _)| it))
     }
 
-    /// Seconds for a work-item by a code, where it takes `scale` times what is estimated, and seconds that launches by it may take until the
-    /// compilation of much faster code is worth its time; none if no code is much faster.
-    fn worth_of_faster(&self, chosen: &CodeVariant, scale: f64) -> Option<(f64, f64)> {
-        let estimated = || self.variants.iter().filter_map(|(it, estimate)| Some((it, (*estimate)?)));
-        let (_, of_chosen) = estimated().find(|(it, _)| *it == chosen)?;
-        let (_, of_best) = estimated().min_by(|one, other| one.1.time.total_cmp(&other.1.time))?;
-        let saved = 1.0 - of_best.time / of_chosen.time;
-        let worth = COMPILATION * of_best.instructions / (ASSUMED_SLOW_LAUNCHES * saved);
-        let time = of_chosen.time * scale * ESTIMATED_TENTH;
-        (of_chosen.time > MUCH_SLOWER * of_best.time).then_some((time, worth))
+    /// Estimated time of a variant for a work-item, in tenths of a cycle.
+    fn time_of(&self, variant: &CodeVariant) -> Option<f64> {
+        let of = self.variants.iter().find(|(it, _)| it == variant);
+        of.and_then(|(_, estimate)| Some((*estimate)?.time))
+    }
+
+    /// Seconds that launches by a code may take until the compilation of much faster code is worth its time; none if no code is much faster.
+    fn worth_of_faster(&self, chosen: &CodeVariant) -> Option<f64> {
+        let time = self.time_of(chosen)?;
+        let estimates = self.variants.iter().filter_map(|(_, estimate)| *estimate);
+        let best = estimates.min_by(|one, other| one.time.total_cmp(&other.time))?;
+        let saved = 1.0 - best.time / time;
+        let worth = COMPILATION * best.instructions / (ASSUMED_SLOW_LAUNCHES * saved);
+        (time > MUCH_SLOWER * best.time).then_some(worth)
     }
 }
 
@@ -261,9 +266,9 @@ impl PreparedKernel {
         let Some(estimates) = self.estimates_for_choice(&launches, true) else { return base };
         let chosen = self.best_of(&estimates, items).unwrap_or(base);
         // More launches may be worth the compilation of code that this one alone is not.
-        let scale = self.measured_scale(&estimates);
-        let faster = estimates.worth_of_faster(&chosen, scale);
-        let faster = faster.filter(|_| may_defer && self.is_compiled(&chosen));
+        let time =
+            estimates.time_of(&chosen).unwrap_or(0.0) * self.measured_scale(&estimates) * ESTIMATED_TENTH;
+        let worth = estimates.worth_of_faster(&chosen).filter(|_| may_defer && self.is_compiled(&chosen));
         let made = CodeChoice { chosen, estimates };
         let mut state = self.choice_state();
         let known = state.distinct.iter().find(|it| ***it == made).map(Arc::clone);
@@ -272,8 +277,8 @@ impl PreparedKernel {
         if is_new {
             state.distinct.push(Arc::clone(&choice));
         }
-        let progress = match faster.zip(items) {
-            Some(((time, worth), items)) => {
+        let progress = match worth.zip(items) {
+            Some((worth, items)) => {
                 ChoiceProgress::Deferred { code: chosen, time, spent: items as f64 * time, worth }
             }
             None => ChoiceProgress::Made(Arc::clone(&choice)),
@@ -358,7 +363,7 @@ impl PreparedKernel {
             None => {
                 let ready = ready?;
                 let worth = WORTH_COMPILATION * ready.compile_time.as_secs_f64();
-                Some((code, ready.pace()? * 1e-9, worth))
+                Some((code, COLD_SHARE * ready.pace()? * 1e-9, worth))
             }
         });
         let (code, time, worth) = timed.min_by(|one, other| one.1.total_cmp(&other.1))?;
@@ -575,11 +580,10 @@ mod tests {
     fn launches_spend_a_tenth_of_the_compilation_of_faster_code() {
         let estimates = estimates_of(&HASH);
         let slow = estimates.variants[1].0;
-        let (time, worth) = estimates.worth_of_faster(&slow, 10.0).expect("it is much faster");
-        assert!((time / 1.6e-5 - 1.0).abs() < 1e-9, "{time}");
+        let worth = estimates.worth_of_faster(&slow).expect("other code is much faster");
         assert!((worth / 0.0457 - 1.0).abs() < 0.01, "{worth}");
         let fast = estimates.variants[0].0;
-        assert!(estimates.worth_of_faster(&fast, 1.0).is_none());
+        assert!(estimates.worth_of_faster(&fast).is_none());
     }
 
     #[test]

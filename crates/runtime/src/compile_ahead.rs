@@ -10,7 +10,7 @@
 //! Decision: credit limits this. Many applications create all kernels of a program and launch few, or launch so few work-items that they
 //! need other code. So few codes are compiled before launches use them; two that launches use are credit for another one. Kernels
 //! without credit wait until there is some, or for their first launch, which compiles their code itself. Kernels that the application has
-//! not created are guesses, and have such a credit of their own: some programs have ten kernels of which an application creates one.
+//! not created are guesses, and have such a credit of their own: some programs have several kernels, of which an application creates one.
 
 use crate::program::{KernelModule, PreparedKernel, WeakKernel};
 use std::collections::VecDeque;
@@ -137,7 +137,7 @@ impl CompileQueue {
         }
     }
 
-    /// Notes that the application has created a kernel.
+    /// Notes that the application has created a kernel. If it was a guess, that is credit for others.
     fn note_creation(&mut self, kernel: &PreparedKernel) {
         if let Some(place) = self.position(kernel) {
             self.kernels[place].is_guess = false;
@@ -187,16 +187,23 @@ fn start_worker() {
     }
 }
 
-/// Counts the first use of code that was compiled ahead.
-pub(crate) fn add_use() {
+/// Changes the queue, and starts a worker if there is a kernel for it now.
+fn update_queue(change: impl FnOnce(&mut CompileQueue)) {
     let mut queue = queue();
-    queue.unused -= 1;
-    queue.used += 1;
+    change(&mut queue);
     let needs_worker = queue.needs_worker();
     drop(queue);
     if needs_worker {
         start_worker();
     }
+}
+
+/// Counts the first use of code that was compiled ahead.
+pub(crate) fn add_use() {
+    update_queue(|queue| {
+        queue.unused -= 1;
+        queue.used += 1;
+    });
 }
 
 /// Compiles a kernel, which has been counted as unused.
@@ -231,30 +238,13 @@ impl PreparedKernel {
         if threads < MANY_THREADS && self.is_large() || !self.stage().enqueue() {
             return;
         }
-        let mut queue = queue();
-        queue.add(self, threads, is_guess);
-        let needs_worker = queue.needs_worker();
-        drop(queue);
-        if needs_worker {
-            start_worker();
-        }
+        update_queue(|queue| queue.add(self, threads, is_guess));
     }
 
     /// Has the code of usual launches when it returns: loaded, compiled here, or by the thread that has begun with it. A kernel of a
     /// program that has many, or a large one, is compiled on other threads meanwhile, and without credit it waits for some.
     pub fn compile_before_launch(&self, threads: usize) {
         self.usual_form().compile_form(threads);
-    }
-
-    /// Notes that the application has created the kernel, which may be credit for others.
-    fn note_creation(&self) {
-        let mut queue = queue();
-        queue.note_creation(self);
-        let needs_worker = queue.needs_worker();
-        drop(queue);
-        if needs_worker {
-            start_worker();
-        }
     }
 
     fn is_large(&self) -> bool {
@@ -266,11 +256,11 @@ impl PreparedKernel {
             return;
         }
         if !self.program().has_few_kernels() || self.is_large() {
-            self.note_creation();
+            update_queue(|queue| queue.note_creation(self));
             return self.compile_ahead(threads, false);
         }
         if self.load_usual() {
-            return self.note_creation();
+            return update_queue(|queue| queue.note_creation(self));
         }
         let is_new = self.stage().enqueue();
         let mut queue = queue();
