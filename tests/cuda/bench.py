@@ -118,7 +118,7 @@ def tinygrad():
 # How memory lies differs from one process to the next, and with it how long the same code takes. Where the aim is missed, more
 # processes say whether that was luck.
 PROCESSES, MOST_PROCESSES, ROUNDS = 5, 15, 9
-DOORS_AIM = 0.95
+DRIVERS_AIM = 0.95
 
 
 def in_pairs(medians):
@@ -140,7 +140,7 @@ def drivers(wanted=()):
     for name in wanted or kernels():
         medians = {"cuda": [], "opencl": []}
         for number in range(MOST_PROCESSES):
-            if number >= PROCESSES and in_pairs(medians) >= DOORS_AIM:
+            if number >= PROCESSES and in_pairs(medians) >= DRIVERS_AIM:
                 break
             processes = {
                 driver: subprocess.Popen([sys.executable, script, driver], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -165,7 +165,7 @@ def drivers(wanted=()):
                 process.stdin.close()
                 process.wait()
         ours, theirs = (float(np.median(times)) for times in medians.values())
-        judge(f"our OpenCL driver, {name}", ours, theirs, DOORS_AIM, in_pairs(medians))
+        judge(f"our OpenCL driver, {name}", ours, theirs, DRIVERS_AIM, in_pairs(medians))
 
 
 def nvrtc():

@@ -145,7 +145,7 @@ static word of_svm(int number, word *w) {
   if (number == clGetSVMSuggestedTypeIndexKHR_number && has_fault("desires ignored")) return w[2] = 0, call(number, w);
   if (number == clSVMAllocWithPropertiesKHR_number && has_fault("type ignored")) return w[2] = w[2] == 2 || w[2] == 4 || w[2] > 5 ? w[2] : 1, call(number, w);
   if (number == clGetSVMPointerInfoKHR_number && !result && w[5]) {
-    if (name == 0x419b && has_fault("base as asked") && *(word *)w[5]) *(word *)w[5] = w[2];
+    if (name == 0x419b && has_fault("base as given") && *(word *)w[5]) *(word *)w[5] = w[2];
     if (name == 0x419d && has_fault("device forgotten")) *(word *)w[5] = 0;
     if (name == 0x208b && has_fault("access forgotten")) *(word *)w[5] = 0;
   }

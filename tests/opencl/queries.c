@@ -3,33 +3,33 @@
 #include "check.h"
 #include <CL/cl_ext.h>
 
-typedef cl_int question(void *of, void *beside, cl_uint name, size_t size, void *value, size_t *needed);
+typedef cl_int question(void *of, void *other, cl_uint name, size_t size, void *value, size_t *needed);
 
 enum { ROOM = 1 << 16, LEFT = 0x5a };
 
 // Whether the question is answered, with all sizes of the place for it.
-static size_t query_of(question *ask, void *of, void *beside, cl_uint name, size_t fixed) {
+static size_t query_of(question *ask, void *of, void *other, cl_uint name, size_t fixed) {
   static unsigned char first[ROOM], second[ROOM];
   size_t needed = ROOM, again = ROOM;
-  cl_int code = ask(of, beside, name, 0, NULL, &needed);
+  cl_int code = ask(of, other, name, 0, NULL, &needed);
   if (code) fprintf(stderr, "question %#x\n", name);
   CHECK(code);
   EXPECT(needed < ROOM && (!fixed || needed == fixed));
   memset(first, LEFT, ROOM), memset(second, LEFT, ROOM);
   if (needed) {
-    CODE(ask(of, beside, name, needed - 1, first, NULL), CL_INVALID_VALUE);
+    CODE(ask(of, other, name, needed - 1, first, NULL), CL_INVALID_VALUE);
     EXPECT(first[0] == LEFT && first[needed - 1] == LEFT);
   }
-  CHECK(ask(of, beside, name, needed, first, &again));
+  CHECK(ask(of, other, name, needed, first, &again));
   EXPECT(again == needed && first[needed] == LEFT);
-  CHECK(ask(of, beside, name, ROOM, second, NULL));
+  CHECK(ask(of, other, name, ROOM, second, NULL));
   EXPECT(!memcmp(first, second, ROOM));
   return needed;
 }
 
 // Names in pairs of the first and the last one that is known, and the sizes of their answers; 0 is any.
-static void range(question *ask, void *of, void *beside, cl_uint first, cl_uint last, size_t fixed) {
-  for (cl_uint name = first; name <= last; name++) query_of(ask, of, beside, name, fixed);
+static void range(question *ask, void *of, void *other, cl_uint first, cl_uint last, size_t fixed) {
+  for (cl_uint name = first; name <= last; name++) query_of(ask, of, other, name, fixed);
 }
 
 static cl_int platform(void *of, void *b, cl_uint n, size_t s, void *v, size_t *l) { return (void)b, clGetPlatformInfo(of, n, s, v, l); }
@@ -50,9 +50,9 @@ static cl_int part(void *of, void *b, cl_uint n, size_t s, void *v, size_t *l) {
   return clGetKernelSubGroupInfo(of, b, n, many, input, s, v, l);
 }
 
-static void unknown(question *ask, void *of, void *beside) {
+static void unknown(question *ask, void *of, void *other) {
   size_t needed;
-  CODE(ask(of, beside, 0x7fff, 0, NULL, &needed), CL_INVALID_VALUE);
+  CODE(ask(of, other, 0x7fff, 0, NULL, &needed), CL_INVALID_VALUE);
 }
 
 // The names and macros of features and extensions are those that programs see.

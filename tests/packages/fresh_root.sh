@@ -39,6 +39,6 @@ venv/bin/pip uninstall --quiet --yes heddle-simd
 left=$(find venv -iname '*heddle*')
 [ -z "$left" ] || { echo "files stay: $left"; exit 1; }
 venv/bin/python -c 'import pyopencl'
-cd "$here/told"
+cd "$here/user_documents"
 ../venv/bin/python ../new_user.py ../wheels ../users README.md python/README.md docs/howto/python.md docs/howto/ci.md examples/ci/github.yml
 echo 'fresh root passed'

@@ -39,7 +39,7 @@ def of_markdown(text, folder, only_installing):
     commands, _ = commands_in_text(text)
     # Programs in C are not here.
     commands = [] if only_installing else [command for command in commands if "./" not in command]
-    # A verb by itself is asked for its help.
+    # A verb by itself only prints its help.
     script += [f"{command} --help" if re.fullmatch(r"heddle \w+", command) else command for command in commands]
     return script
 

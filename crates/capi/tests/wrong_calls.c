@@ -27,7 +27,7 @@ static void cancel(void) {
   heddle_cancel(NULL);
 }
 
-/* Launches in one call, and what a kernel is said to take. */
+/* Launches in one call, and the declared parameters of a kernel. */
 static void call(heddle_kernel *k) {
   heddle_parameter parameter;
   CHECK(heddle_kernel_parameter_count(k) == 3 && heddle_kernel_parameter_count(NULL) == 0, NULL);

@@ -138,7 +138,7 @@ fn options_of_the_build_reach_clang() {
     says(&folder, &["clc", "k.cl", "-cl-nonsense"], 1, "-cl-nonsense");
 }
 
-/// LLVM warns of a loop that it was asked to unroll and did not.
+/// LLVM warns of a loop that it does not unroll despite a pragma.
 #[test]
 fn loops_that_stay_are_no_warnings() {
     let folder = Folder::new("clc-unroll");

@@ -45,7 +45,7 @@ pub enum OperandConstraint {
     /// `i1` even if `T` is a vector, or the mask with the lanes of `T`.
     Choice,
     /// A type of this class, with the lanes of `T`.
-    Beside(TypeClass),
+    SameLanes(TypeClass),
     /// One lane of `T`.
     LaneOfT,
     /// A type of this class, independent of the other operands.
@@ -240,7 +240,7 @@ macro_rules! ops {
     };
 }
 
-use OperandConstraint::{Beside, BoolOfT, Choice, Free, LaneOfT, MaskOfResult, SameAsResult, T};
+use OperandConstraint::{BoolOfT, Choice, Free, LaneOfT, MaskOfResult, SameAsResult, SameLanes, T};
 use ResultConstraint::Written;
 use TypeClass::{Any, Bool, Float, Int, IntOrPtr, Ptr, ScalarInt, ScalarPtr, Vector, VectorPtr, WideInt};
 
@@ -353,7 +353,7 @@ ops! {
     /// Rounded to the nearest integral number, halves to even.
     RoundEven "round_even" (T(Float)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// The first, times two to the second.
-    Ldexp "ldexp" (T(Float), Beside(Int)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
+    Ldexp "ldexp" (T(Float), SameLanes(Int)) -> ResultConstraint::T, Plain, Pure, Flags::FAST;
     /// Whether the float is in one of the classes of the mask (LLVM's bits).
     FloatClass "fclass" (T(Float)) -> ResultConstraint::BoolOfT, FloatClass, Pure;
     /// Comparison of floats.
@@ -402,7 +402,7 @@ ops! {
     /// New private object of this many bytes.
     Alloca "alloca" () -> ResultConstraint::PrivatePtr, Alloca, Allocates;
     /// Address this many bytes further; the offset is signed.
-    PtrAdd "ptradd" (T(Ptr), Beside(Int)) -> ResultConstraint::T, Plain, Pure,
+    PtrAdd "ptradd" (T(Ptr), SameLanes(Int)) -> ResultConstraint::T, Plain, Pure,
         Flags::of(&[Flag::Nuw, Flag::Inbounds]);
     /// Value at an address; a vector lies there side by side.
     Load "load" (Free(ScalarPtr)) -> Written(Any), Access, Reads, Flags::ACCESS;
@@ -462,7 +462,7 @@ ops! {
     /// Number of active lanes where the condition holds.
     Popcount "popcount" (T(Bool)) -> Written(ScalarInt), Plain, Horizontal [Lanes];
     /// Value that another lane, chosen per lane, has here; of a lane not active or not there, poison.
-    Shuffle "shuffle" (T(Any), Beside(Int)) -> ResultConstraint::T, Plain, Horizontal [Lanes];
+    Shuffle "shuffle" (T(Any), SameLanes(Int)) -> ResultConstraint::T, Plain, Horizontal [Lanes];
     /// Value that one lane, the same for all, has here; of a lane not active or not there, poison.
     Broadcast "broadcast" (T(TypeClass::Scalar), Free(ScalarInt)) -> ResultConstraint::T, Plain, Horizontal [Lanes];
     /// Value of the lowest active lane.
@@ -492,7 +492,7 @@ ops! {
     /// Value at each lane's address where the mask holds, the last operand's lanes elsewhere.
     Gather "gather" (Free(VectorPtr), MaskOfResult, SameAsResult) -> Written(Vector), Access, Reads, Flags::ACCESS;
     /// Writes each lane's value to its address where the mask holds, in ascending lane order.
-    Scatter "scatter" (T(Vector), Beside(Ptr), BoolOfT) -> ResultConstraint::Nothing, Access, Writes, Flags::ACCESS;
+    Scatter "scatter" (T(Vector), SameLanes(Ptr), BoolOfT) -> ResultConstraint::Nothing, Access, Writes, Flags::ACCESS;
 
     /// Calls a function with the active lanes.
     Call "call" () -> ResultConstraint::Callee, Call, Callee;

@@ -262,7 +262,7 @@ fn check_operand(
         OperandConstraint::BoolOfT => exactly(mask_of(controlling)),
         OperandConstraint::Choice if found == Type::I1 => Ok(()),
         OperandConstraint::Choice => exactly(mask_of(controlling)),
-        OperandConstraint::Beside(class) => {
+        OperandConstraint::SameLanes(class) => {
             in_class(class)?;
             exactly(controlling.map(|ty| ty.with_scalar(found.scalar())))
         }

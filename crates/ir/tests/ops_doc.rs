@@ -47,7 +47,7 @@ fn operands(op: Op) -> String {
         OperandConstraint::T(_) => "T".into(),
         OperandConstraint::BoolOfT => "mask of T".into(),
         OperandConstraint::Choice => "i1 or mask of T".into(),
-        OperandConstraint::Beside(of) => format!("{} with lanes of T", class(*of)),
+        OperandConstraint::SameLanes(of) => format!("{} with lanes of T", class(*of)),
         OperandConstraint::LaneOfT => "lane of T".into(),
         OperandConstraint::Free(of) => class(*of).into(),
         OperandConstraint::MaskOfResult => "mask of R".into(),

@@ -32,20 +32,20 @@ pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
-    let (mut file, beside) = create_beside(folder)?;
+    let (mut file, temporary) = create_temporary(folder)?;
     file.write_all(bytes)
-        .and_then(|()| std::fs::rename(&beside, path))
-        .inspect_err(|_| _ = std::fs::remove_file(&beside))
+        .and_then(|()| std::fs::rename(&temporary, path))
+        .inspect_err(|_| _ = std::fs::remove_file(&temporary))
 }
 
 /// Creates a file of an unused name: processes of other machines that share the folder may have the same number.
-fn create_beside(folder: &Path) -> Result<(File, PathBuf)> {
+fn create_temporary(folder: &Path) -> Result<(File, PathBuf)> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     loop {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let beside = folder.join(format!(".{}-{count}", std::process::id()));
-        match File::options().write(true).create_new(true).open(&beside) {
-            Ok(file) => return Ok((file, beside)),
+        let temporary = folder.join(format!(".{}-{count}", std::process::id()));
+        match File::options().write(true).create_new(true).open(&temporary) {
+            Ok(file) => return Ok((file, temporary)),
             Err(reason) if reason.kind() == ErrorKind::AlreadyExists => {}
             Err(reason) => return Err(reason),
         }

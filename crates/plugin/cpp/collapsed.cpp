@@ -1,5 +1,5 @@
-// clang counts the iterations of a nest that `collapse` names by one counter, and computes those of the nest by divisions, which have
-// no vector form; nor does anybody see that neighbours are side by side. So the nest is made again, however long its rows are:
+// Splits loops that clang makes of whole nests. clang counts the iterations of a nest under `collapse` by one counter, and computes the
+// counters of the nest by divisions. Divisions have no vector form, and hide contiguous accesses. Rows may have any length:
 //
 //   for (k = 0; k <= last; k++)        for (first = q = 0;; first += m, q++) {
 //     f(k / m, k % m);           ──►     end = min(m - 1, last - first);
@@ -8,7 +8,7 @@
 //                                        if (end == last - first) break;
 //                                      }
 //
-// That holds for any `m` but 0, which nothing was divided by; of a negative one its size counts, and `q` goes down.
+// `m` is not 0, since the loop divides by it. For a negative `m` a row has `-m` iterations, and `q` counts down.
 #include "collapsed.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -24,10 +24,10 @@ namespace heddle {
 
 namespace {
 
-/// Shorter rows of a known length fill no vectors.
+/// Minimum length of constant rows: shorter ones fill no vectors.
 constexpr uint64_t least_row = 16;
 
-/// A counter from 0 that a loop divides by a number that stays, and these divisions.
+/// A counter from 0, and its divisions by a loop-invariant number.
 struct Divided {
   PHINode *count = nullptr;
   SmallVector<BinaryOperator *> divisions;
@@ -41,7 +41,7 @@ bool is_signed(const BinaryOperator &division) {
   return division.getOpcode() == Instruction::SDiv || division.getOpcode() == Instruction::SRem;
 }
 
-/// Adds the divisions of a counter, or of as many bits of it as it ever has, by the number that the first of them divides by.
+/// Adds the divisions of a counter, or of a truncation that keeps its value, with the divisor and the signedness of the first one.
 void add_divisions(const Value &count, const Loop &loop, const APInt &most, SmallVectorImpl<BinaryOperator *> &divisions) {
   for (const User *user : count.users()) {
     auto *division = dyn_cast<BinaryOperator>(const_cast<User *>(user));

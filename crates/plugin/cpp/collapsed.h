@@ -1,4 +1,4 @@
-// Loops that `collapse` has made of nests.
+// Splits loops that clang makes of whole nests (`collapse`).
 #pragma once
 
 #include "llvm/Analysis/LoopInfo.h"
@@ -7,9 +7,9 @@
 
 namespace heddle {
 
-/// Makes a loop that divides its counter by a number the inner one of two loops, which needs no division: quotients are the same in
-/// all of its iterations, and what is left over counts them. Iterations keep their order. The loop has the form of one entry, and one
-/// latch that leaves it. Analyses are void if this was done.
+/// Splits a loop that divides its counter by a loop-invariant number into two loops without divisions: the quotient is constant in the
+/// inner loop, whose counter is the remainder. Iterations keep their order. Requires one entry, and a latch that is the only exiting block.
+/// True if the loop was split; then all analyses are invalid.
 bool make_nest_again(llvm::Loop &loop, llvm::DominatorTree &dominators, llvm::LoopInfo &loops,
                      llvm::ScalarEvolution &evolution);
 

@@ -1,6 +1,5 @@
-// Whether iterations of a loop wait for each other's memory: by what the programmer says, LLVM's analysis of innermost loops,
-// and a simple one of ours for nests. There, what one iteration touches of an array must be a section of it that other
-// iterations leave alone.
+// Dependences through memory between iterations of a loop, by promises of the programmer, by LLVM's analysis of innermost loops, and by a
+// simple analysis of nests. That one requires that each iteration accesses a section of an array that no other iteration accesses.
 #include "dependences.h"
 #include "managers.h"
 
@@ -21,7 +20,7 @@ namespace heddle {
 
 namespace {
 
-/// The name of what an instruction does, in the words of the source.
+/// Returns a description of a call or a store in terms of the source, with its line.
 std::string in_words(const Instruction &instruction, const Loop &loop) {
   if (const auto *call = dyn_cast<CallBase>(&instruction)) {
     if (const Function *callee = call->getCalledFunction())
@@ -41,7 +40,7 @@ bool is_writer(const Instruction &instruction) {
   return !call || !call->getMemoryEffects().getWithoutLoc(IRMemLocation::ErrnoMem).onlyReadsMemory();
 }
 
-/// What writes memory in a loop, if anything.
+/// Returns the first instruction of a loop that writes memory; null if there is none.
 Instruction *writer_in(const Loop &loop) {
   for (BasicBlock *block : loop.blocks())
     for (Instruction &instruction : *block)
@@ -50,19 +49,19 @@ Instruction *writer_in(const Loop &loop) {
   return nullptr;
 }
 
-/// What an access touches while a loop runs.
+/// Memory that one access reads or writes while a loop runs.
 struct Touched {
   Instruction *instruction = nullptr;
   bool is_written = false;
-  /// The memory, of which only the object and the type count.
+  /// Location for alias queries: only its object and its type tags count.
   MemoryLocation place = {};
-  /// What its addresses begin at; null if nothing is known of them.
+  /// Loop-invariant base of the addresses; null if it is unknown.
   const SCEV *base = nullptr;
-  /// Iteration `i`, inner loops and all, touches from `first + i * step` to before `end + i * step`; null if that is not known.
+  /// Iteration `i`, with its inner loops, accesses bytes from `first + i * step` to before `end + i * step`; null if they are unknown.
   const SCEV *first = nullptr, *end = nullptr, *step = nullptr;
 };
 
-/// Finds what accesses of a loop touch.
+/// Sections of memory that the accesses of a loop touch.
 class Sections {
 public:
   Sections(const Loop &loop, ScalarEvolution &evolution)
@@ -73,16 +72,16 @@ public:
         add(instruction);
   }
 
-  /// What is known, in order.
+  /// Accesses, in the order of their blocks.
   SmallVector<Touched> all;
-  /// Something that may write, no one knows where.
+  /// An instruction that may write unknown memory, or that is volatile or atomic; null if there is none.
   Instruction *unknown_writer = nullptr;
 
-  /// Whether what two accesses touch in different iterations is apart, as far as their addresses tell.
+  /// True if the addresses prove that two accesses touch disjoint memory in different iterations.
   bool are_apart(const Touched &one, const Touched &other) {
     if (!one.first || !other.first || one.base != other.base || one.step != other.step)
       return false;
-    // Both together say that a step is more than nothing.
+    // Both comparisons together imply that the step is positive.
     const SCEV *step = evolution.isKnownNegative(one.step) ? evolution.getNegativeSCEV(one.step) : one.step;
     return is_at_most(one.end, other.first, step) && is_at_most(other.end, one.first, step);
   }
@@ -144,7 +143,7 @@ private:
     all.push_back(touched);
   }
 
-  /// The least or the greatest that an address is while inner loops run; null if that is not known.
+  /// Returns the minimum or the maximum of an address while inner loops run; null if it is unknown.
   const SCEV *extreme(const SCEV *address, bool is_least) {
     while (const auto *recurrence = dyn_cast<SCEVAddRecExpr>(address)) {
       const Loop *inner = recurrence->getLoop();
@@ -181,7 +180,7 @@ private:
   }
 };
 
-/// Whether nothing outside of a loop asks what is in an object, by whatever address.
+/// True if nothing outside of a loop uses an object or an address derived from it, except to mark its lifetime.
 bool is_used_in(const AllocaInst &object, const Loop &loop) {
   SmallVector<const Instruction *> work = {&object};
   SmallPtrSet<const Instruction *, 8> seen;
@@ -199,7 +198,7 @@ bool is_used_in(const AllocaInst &object, const Loop &loop) {
   return true;
 }
 
-/// The widest number that a loop loads or stores, in bits.
+/// Returns the width in bits of the widest load or store of a loop, at least 8.
 unsigned widest_access(const Loop &loop, const DataLayout &layout) {
   unsigned widest = 8;
   for (BasicBlock *block : loop.blocks())
@@ -209,7 +208,7 @@ unsigned widest_access(const Loop &loop, const DataLayout &layout) {
   return widest;
 }
 
-/// Whether two accesses never touch the same object, in whatever iterations.
+/// True if alias analysis proves that an access touches no object that a write touches, in any iterations.
 bool are_other_objects(const Touched &written, const Touched &touched, AAResults &aliases) {
   if (touched.place.Ptr)
     return touched.base && aliases.isNoAlias(written.place, touched.place);
@@ -228,7 +227,7 @@ bool is_declared_simd(const Instruction &instruction) {
 const char dependence_help[] = "; help: if iterations are independent, write `#pragma omp simd` without `safelen`, or `#pragma clang "
                                "loop vectorize(assume_safety)`";
 
-/// Why iterations of a nest may depend on each other, so far as one can see; empty if they do not.
+/// Returns the reason why iterations of a nest may depend on each other; empty if they are proved or promised to be independent.
 std::string find_dependence(const Loop &loop, bool is_promised, ScalarEvolution &evolution, AAResults &aliases) {
   Sections sections(loop, evolution);
   const std::string start = "iterations may depend on each other through memory: ";
@@ -249,7 +248,7 @@ std::string find_dependence(const Loop &loop, bool is_promised, ScalarEvolution 
     for (const Touched &touched : sections.all) {
       if (sections.are_apart(written, touched))
         continue;
-      // What is promised holds for arrays of different names.
+      // A promise covers accesses with different bases, if each iteration writes elsewhere.
       bool is_other = written.base && written.base != touched.base;
       if (is_promised ? is_other && written.step && !written.step->isZero() : is_other && are_other_objects(written, touched, aliases))
         continue;
@@ -260,7 +259,7 @@ std::string find_dependence(const Loop &loop, bool is_promised, ScalarEvolution 
   return "";
 }
 
-/// Makes calls that touch nothing but `errno` touch nothing.
+/// Marks calls that access only `errno` as accessing no memory.
 void forget_errno(Loop &loop) {
   for (BasicBlock *block : loop.blocks())
     for (Instruction &instruction : *block)
@@ -268,7 +267,7 @@ void forget_errno(Loop &loop) {
         call->setMemoryEffects(MemoryEffects::none());
 }
 
-/// What LLVM's own analysis makes of an innermost loop.
+/// Queries LLVM's analysis of an innermost loop, and versions the loop if that needs checks at run time.
 Independence ask_llvm(Loop &loop, unsigned width, Managers &managers) {
   Independence result;
   result.width = width;
@@ -332,7 +331,7 @@ const MDNode *hint(const MDNode *id, StringRef name) {
   return nullptr;
 }
 
-/// The number that a hint gives; without one, `otherwise`.
+/// Returns the number of a hint; `otherwise` without one.
 uint64_t number_of(const MDNode *id, StringRef name, uint64_t otherwise) {
   const MDNode *node = hint(id, name);
   if (!node || node->getNumOperands() < 2)
@@ -357,12 +356,12 @@ bool is_parallel(const Loop &loop) {
     return group && (groups.contains(group) ||
                      any_of(group->operands(), [&](const MDOperand &one) { return groups.contains(one.get()); }));
   };
-  // A variable that becomes a register is no memory; clang gives no groups to those of its own.
+  // A promotable variable becomes a register and is no memory; clang gives no groups to accesses of its own variables.
   auto is_register = [](const Instruction &instruction) {
     const auto *object = dyn_cast_or_null<AllocaInst>(getLoadStorePointerOperand(&instruction));
     return object && isAllocaPromotable(object);
   };
-  // LLVM forgets the groups of stores that it makes a `memset`.
+  // LLVM drops the groups of stores that it turns into a `memset`.
   for (const BasicBlock *block : loop.blocks())
     for (const Instruction &instruction : *block)
       if (instruction.mayReadOrWriteMemory() && !is_of_loop(instruction) && !instruction.isLifetimeStartOrEnd() &&

@@ -1,4 +1,4 @@
-// Whether iterations of a loop wait for each other's memory.
+// Dependences through memory between iterations of a loop.
 #pragma once
 
 #include "llvm/ADT/SmallPtrSet.h"
@@ -9,48 +9,48 @@
 
 namespace heddle {
 
-/// The hint of a loop whose iterations wait for none of each other.
+/// Hint of a loop whose iterations are independent.
 inline constexpr char independent_hint[] = "heddle.independent";
 
-/// The hint of this name in a loop's metadata.
+/// Returns the hint of this name in a loop's metadata; null if there is none.
 const llvm::MDNode *hint(const llvm::MDNode *id, llvm::StringRef name);
 
-/// The number that a hint gives; without one, `otherwise`.
+/// Returns the number of a hint; `otherwise` without one.
 uint64_t number_of(const llvm::MDNode *id, llvm::StringRef name, uint64_t otherwise);
 
-/// Whether each access of a loop is in a group of accesses that no iteration waits for.
+/// True if the iterations of a loop are marked independent: by Heddle's hint, or since each access is in a parallel access group.
 bool is_parallel(const llvm::Loop &loop);
 
-/// Whether a loop's width is that of `safelen`: so many iterations that follow each other wait for none of each other. The
-/// width of clang's own pragma, which promises nothing, comes with a word on scalable vectors.
+/// True if a loop's width comes from `safelen`, which promises that so many consecutive iterations are independent. The width of clang's
+/// own pragma promises nothing; it comes with a hint on scalable vectors.
 bool is_safe_width(const llvm::Loop &loop);
 
-/// Objects that begin to live in each iteration: it has them for itself.
+/// Returns the objects whose lifetime starts in a loop: each iteration has its own.
 llvm::SmallPtrSet<const llvm::Value *, 8> objects_of_iterations(const llvm::Loop &loop);
 
-/// ` (line 7)`, if the line is known: that of the loop's own text, where something was inlined.
+/// Returns ` (line 7)`, or nothing if the line is unknown. For inlined code it is the line of the call in the loop's own text.
 std::string at_line(const llvm::Instruction &instruction, const llvm::Loop &loop);
 
-/// What a loop needs so that iterations may run together.
+/// Condition for running iterations of a loop together.
 struct Independence {
-  /// How many iterations may run together at most; 0 if any number may.
+  /// Maximum number of iterations that may run together; 0 for any number.
   unsigned width = 0;
-  /// Whether it runs only if its arrays do not overlap; else the loop runs as it was.
+  /// True if the vector loop runs only where its arrays do not overlap; elsewhere the original loop runs.
   bool is_versioned = false;
-  /// Why they may not.
+  /// Reason why iterations may not run together; empty if they may.
   std::string refusal;
 };
 
-/// Proves of a loop in simple form that no iteration waits for the memory of another that runs next to it, with questions in
-/// front of the loop where that helps: if the answer is no, the loop runs as it was. With `is_promised`, `width` iterations
-/// wait for none of each other, unless a clause that LLVM IR does not contain orders them.
+/// Proves that iterations of a loop in simple form that run together are independent. Adds checks before the loop where they help; if a
+/// check fails, the original loop runs. With `is_promised`, `width` consecutive iterations are independent, unless a clause that LLVM IR
+/// does not contain orders them.
 Independence make_independent(llvm::BasicBlock &header, unsigned width, bool is_promised);
 
-/// Reason why iterations that are marked independent share memory all the same: clang gives each lane of a reduction of an array
-/// a copy, but only one for all of them in its code. Empty if they do not.
+/// Returns the reason why iterations that are marked independent share memory; empty if they do not. In a reduction of an array each lane
+/// has a copy, but clang's code contains one copy for all lanes.
 std::string find_shared_object(const llvm::Loop &loop, llvm::ScalarEvolution &evolution);
 
-/// Tells LLVM's vectorizers that there is nothing in a loop for them.
+/// Excludes a loop from LLVM's vectorizers.
 void leave_alone(llvm::Loop &loop);
 
 } // namespace heddle

@@ -17,13 +17,13 @@ namespace heddle {
 
 namespace {
 
-/// Addresses that are apart by a multiple of so many bytes are in one set.
+/// Addresses are in one set if their distance is a multiple of this, in bytes.
 constexpr uint64_t bytes_of_sets = 4096;
 
-/// Rows of one array: the steps of the outer level go from one to the next.
+/// Rows of one array, one step of the outer level apart.
 struct ArrayRows {
   const SCEV *base, *step;
-  /// Where rows of the first iteration begin, apart by what is not constant.
+  /// Starts of the rows of the first iteration, at distances that are not constant.
   SmallVector<const SCEV *> starts;
 };
 
@@ -32,7 +32,7 @@ class RowFinder {
 public:
   RowFinder(Facts &facts, unsigned height) : evolution(facts.evolution), height(height) {}
 
-  /// Takes an access in the inner level. False if lanes along that level have no row of memory.
+  /// Adds an access of the inner level. False if lanes along that level do not access a row of memory.
   bool take(Instruction &instruction, const Loop &outer, const Loop &inner) {
     Value *address = getLoadStorePointerOperand(&instruction);
     if (!address)

@@ -7,16 +7,16 @@ namespace heddle {
 
 /// Condition under which rows of memory evict one another.
 struct Evictions {
-  /// Stands before the call of the outlined nest; null if rows never evict one another, or if nothing is known of them.
+  /// Value before the call of the outlined nest; null if rows never evict one another, or if their distance is unknown.
   llvm::Value *condition = nullptr;
   /// Number of rows that a brush reads and writes.
   uint64_t rows = 0;
-  /// Rows evict one another if they are apart by a multiple of so many bytes.
+  /// Rows evict one another if their distance is a multiple of this, in bytes.
   uint64_t distance = 0;
 };
 
-/// Finds out when rows of an outlined nest evict one another, if `height` iterations of its outer level run together. The condition is
-/// computed from the arguments of the call. None if `cache`, the number of bytes of the cache, is 0.
+/// Finds the condition under which rows of an outlined nest evict one another, if `height` iterations of its outer level run together.
+/// Computes it from the arguments of the call. None if `cache`, the size of the cache in bytes, is 0.
 Evictions find_evictions(const Outlined &own, unsigned height, uint64_t cache);
 
 } // namespace heddle

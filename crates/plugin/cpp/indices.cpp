@@ -1,10 +1,10 @@
-// Indices of 32 bits in marked loops, as wider ones:
+// Widens indices of 32 bits in marked loops:
 //
 //   x = phi i32 [first], [x + 1]             x' = phi i64 [sext first], [x' + 1]
 //   sext (y * width + x - 1)          ──►    y' * (sext width) + x' - 1
 //   x < end                                  x' < sext end
 //
-// All of these operations are marked not to overflow as signed ones, so both sides are equal.
+// All of these operations are marked not to overflow as signed ones (`nsw`), so both sides are equal.
 #include "indices.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -21,7 +21,7 @@ namespace heddle {
 
 namespace {
 
-/// Indices of one loop, and what is inside of it, as numbers of another type.
+/// Widens the indices of one loop and its inner loops to another type.
 class IndexWidener {
 public:
   IndexWidener(Loop &loop, Type *type) : loop(loop), type(type) {}
@@ -64,7 +64,7 @@ private:
     return instruction && loop.contains(instruction);
   }
 
-  /// The next number of a counter, and the edge that it comes along; null if a φ is no counter with a constant step.
+  /// Returns the next value of a counter, and sets `back` to its edge; null if a φ is no counter with a constant step.
   static BinaryOperator *next_of(const PHINode &phi, unsigned &back) {
     if (phi.getNumIncomingValues() != 2)
       return nullptr;
@@ -102,7 +102,7 @@ private:
     return has_counter;
   }
 
-  /// Returns a part of an index that is not computed by an operation of the loop.
+  /// Returns the wide form of a part of an index that no operation of the loop computes.
   Value *widen_leaf(Value *part) {
     if (auto *constant = dyn_cast<ConstantInt>(part))
       return ConstantInt::getSigned(type, constant->getSExtValue());
@@ -155,7 +155,7 @@ private:
     return wide_of[index];
   }
 
-  /// Compares wide numbers in place of narrow ones, if one of them is there.
+  /// Widens the operands of a comparison, unless it is unsigned, if the wide form of one exists.
   void widen(ICmpInst &comparison) {
     Value *left = comparison.getOperand(0), *right = comparison.getOperand(1);
     auto is_there = [&](Value *value) { return is_inside(value) && wide_of.contains(value); };

@@ -5,9 +5,9 @@
 //       for y               ──►        for x
 //         out[y * w + x] = …             out[y * w + x] = …
 //
-// The loops keep their blocks and exchange their trip counts. Each counts from 0, and what depends on the counter of one level is computed
-// from the other one's count at the head of the inner loop. Without it, lanes run along the outer level and brushes walk down columns: a
-// five-point stencil of 512x512 floats took 1442 ps for a point on Zen 3, rows first 202 to 246.
+// The loops keep their blocks and exchange their trip counts. Each counts from 0. The head of the inner loop computes values that depend on
+// the counter of one level from the other level's count. Without the interchange, lanes run along the outer level and brushes walk down
+// columns: a five-point stencil of 512x512 floats took 1442 ps for a point on Zen 3, rows first 202 to 246.
 #include "interchange.h"
 #include "facts.h"
 #include "levels.h"
@@ -30,7 +30,7 @@ namespace heddle {
 
 namespace {
 
-/// The hint of a level that moved inwards: no other level moves past it, so each nest comes to an end.
+/// Hint of a level that moved inwards: no other level moves past it, so the interchange of each nest terminates.
 constexpr char moved_hint[] = "heddle.moved";
 
 /// Two levels of a nest that change places.
@@ -39,7 +39,7 @@ public:
   Interchange(Loop &outer, Loop &inner, Facts &facts)
       : outer(outer), inner(inner), facts(facts), evolution(facts.evolution), wide(Type::getInt64Ty(outer.getHeader()->getContext())) {}
 
-  /// True if the levels may change places. Changes nothing but the form of the loops, and notes that.
+  /// True if the levels may be interchanged. Simplifies both loops, and sets `is_changed` if that changes them.
   bool is_possible(bool &is_changed) {
     for (Loop *loop : {&outer, &inner}) {
       is_changed |= simplifyLoop(loop, &facts.dominators, &facts.loops, &evolution, &facts.assumptions, nullptr, false);
@@ -59,7 +59,7 @@ public:
     Value *outer_last = expand(outer_back, wide), *inner_last = expand(inner_back, wide);
     copy_into_inner();
     PHINode *outer_count = count(outer, inner_last), *inner_count = count(inner, outer_last);
-    // Counters of the inner level may begin with what depends on those of the outer one, so these come first.
+    // Starts of inner counters may depend on outer counters, so the outer ones come first.
     builder_at = inner.getHeader()->getFirstInsertionPt();
     for (const Counter &counter : outer_counters) {
       copies[counter.phi] = at_iteration(counter, counter.start, inner_count);
@@ -97,7 +97,7 @@ private:
   const SCEV *outer_back = nullptr, *inner_back = nullptr;
   /// Branch that skips the inner level where it has no iterations; null if it always has one.
   BranchInst *guard = nullptr;
-  /// Copies in the inner level of what the outer one computes for it, and the last of them.
+  /// Copies, in the inner level, of instructions of the outer one; the last of the copies.
   MapVector<Value *, Value *> copies;
   Instruction *copies_end = nullptr;
   BasicBlock::iterator builder_at;
@@ -143,7 +143,7 @@ private:
     });
   }
 
-  /// True if the outer level does nothing but to run the inner one, which it may skip by a condition that does not change.
+  /// True if the outer level only runs the inner one, which it may skip by an invariant condition.
   bool has_perfect_body() {
     for (BasicBlock *block : outer.blocks()) {
       if (inner.contains(block))
@@ -177,7 +177,7 @@ private:
     return counters;
   }
 
-  /// Computes in the inner level what the outer one computes before it.
+  /// Copies computations of the outer level before the inner one into the inner level.
   void copy_into_inner() {
     SmallVector<BasicBlock *> before;
     for (DomTreeNode *node = facts.dominators.getNode(inner.getLoopPreheader()); outer.contains(node->getBlock()); node = node->getIDom())
@@ -199,7 +199,7 @@ private:
       replace_inside(*original, copy);
   }
 
-  /// Replaces uses in the inner level, but for starts of its counters.
+  /// Replaces uses in the inner level, except starts of its counters.
   void replace_inside(Value &original, Value *value) {
     original.replaceUsesWithIf(value, [&](Use &use) {
       auto *user = cast<Instruction>(use.getUser());
@@ -208,7 +208,7 @@ private:
     });
   }
 
-  /// Lets a loop count its iterations from 0 and end after the last one.
+  /// Lets a loop count its iterations from 0 and exit after iteration `last`. Returns the counter.
   PHINode *count(Loop &loop, Value *last) {
     BasicBlock *latch = loop.getLoopLatch();
     auto *branch = cast<BranchInst>(latch->getTerminator());
@@ -224,7 +224,7 @@ private:
     return count;
   }
 
-  /// The value of a counter in the iteration of a number, at the head of the inner level.
+  /// Computes a counter's value in iteration `number`, at the head of the inner level.
   Value *at_iteration(const Counter &counter, Value *start, Value *number) {
     IRBuilder<> builder(inner.getHeader(), builder_at);
     Value *far = builder.CreateMul(number, counter.step);
@@ -242,7 +242,7 @@ private:
             instruction.eraseFromParent();
   }
 
-  /// Asks before the nest if the inner level has iterations: it is the outer one now.
+  /// Moves the guard of the inner level, which is the outer one now, before the nest.
   void open_guard() {
     if (!guard)
       return;
@@ -258,7 +258,7 @@ private:
   }
 };
 
-/// Interchanges two levels of a function. False if there are none; then loops may have another form.
+/// Interchanges two levels of a function. False if no levels can be interchanged; loops may be simplified even then.
 bool interchange_one(Function &function, bool &is_changed) {
   Facts facts(function);
   for (Loop *nest : facts.loops.getLoopsInPreorder()) {

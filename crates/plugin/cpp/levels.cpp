@@ -32,7 +32,7 @@ constexpr double lanes = 8, unknown_trips = 16;
 /// Costs of one lane of an access: loads that lanes walk along rows of their own are transposed in registers.
 constexpr double of_gather = 1.25, of_scatter = 1.5, of_rows = 0.4;
 
-/// The step of a value from one iteration of a loop to the next; null if it is not constant.
+/// Returns the step of a value from one iteration of a loop to the next; null if it is unknown or varies.
 const SCEV *step_along(const SCEV *value, const Loop &level, ScalarEvolution &evolution) {
   if (evolution.isLoopInvariant(value, &level))
     return evolution.getZero(evolution.getEffectiveSCEVType(value->getType()));
@@ -64,7 +64,7 @@ const SCEV *step_along(const SCEV *value, const Loop &level, ScalarEvolution &ev
     factors.push_back(step);
     return evolution.getMulExpr(factors);
   }
-  // Counters are taken not to overflow.
+  // Assumes that counters do not overflow.
   if (const auto *extended = dyn_cast<SCEVIntegralCastExpr>(value); extended && !isa<SCEVTruncateExpr>(value)) {
     const SCEV *step = step_along(extended->getOperand(), level, evolution);
     return step ? evolution.getSignExtendExpr(step, value->getType()) : nullptr;
@@ -72,7 +72,7 @@ const SCEV *step_along(const SCEV *value, const Loop &level, ScalarEvolution &ev
   return nullptr;
 }
 
-/// The step of an address along a loop in elements of `size` bytes, as a magnitude; `INFINITY` if it is unknown or no constant.
+/// Returns the magnitude of an address's step along a loop, in elements of `size` bytes; `INFINITY` if it is unknown or not constant.
 double stride_along(Value &address, double size, const Loop &level, ScalarEvolution &evolution) {
   const SCEV *step = step_along(evolution.getSCEV(&address), level, evolution);
   const auto *constant = step ? dyn_cast<SCEVConstant>(step) : nullptr;
@@ -138,13 +138,13 @@ private:
   }
 };
 
-/// Chosen loops, and what the accesses of an iteration of the loop around them cost then.
+/// Chosen loops, and the cost of the nest's accesses in one iteration of the loop around it.
 struct Choice {
   double cost = 0;
   SmallVector<Loop *> levels;
 };
 
-/// True if nothing but counters goes from one iteration of a loop to the next, and its trip count is known.
+/// True if a loop carries only counters from one iteration to the next, and its trip count is known before it runs.
 bool carries_counters_only(const Loop &loop, ScalarEvolution &evolution) {
   if (!loop.getLoopLatch() || !loop.getExitingBlock() || !evolution.hasLoopInvariantBackedgeTakenCount(&loop))
     return false;
@@ -156,7 +156,7 @@ bool carries_counters_only(const Loop &loop, ScalarEvolution &evolution) {
   });
 }
 
-/// True if lanes of a loop may observe each other: which loop becomes lanes is the programmer's choice then.
+/// True if lanes of a loop may observe each other: the outermost marked loop becomes lanes then, as the programmer wrote it.
 bool observes_lanes(const Loop &loop) {
   return any_of(loop.blocks(), [](const BasicBlock *block) {
     return any_of(*block, [](const Instruction &instruction) {
@@ -214,7 +214,7 @@ SmallVector<Loop *> choose_levels(Loop &nest, const LoopInfo &loops, ScalarEvolu
   return choose(nest, costs, evolution, /*is_outermost=*/true).levels;
 }
 
-/// The hint of a loop that is kept from being unrolled.
+/// Hint of a loop that LLVM must not unroll until its level is released.
 static constexpr char kept_hint[] = "heddle.kept";
 static constexpr char unroll_hints[] = "llvm.loop.unroll.";
 

@@ -5,7 +5,7 @@
 
 namespace heddle {
 
-/// Managers of all analyses, each with those that it asks.
+/// Managers of all analyses, connected with each other.
 struct Managers {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;

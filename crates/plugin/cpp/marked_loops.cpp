@@ -1,5 +1,5 @@
-// Finding marked loops and taking them out. Everything here works alike on equal input, since it is done twice: on a copy of
-// the module, to see whether vector code comes out, then on the module itself.
+// Finds and outlines marked loops. All of this is deterministic, since it runs twice: on a copy of the module, to find out whether vector
+// code results, then on the module itself.
 #include "marked_loops.h"
 #include "collapsed.h"
 #include "dependences.h"
@@ -37,11 +37,11 @@ namespace heddle {
 
 namespace {
 
-/// What languages without pragmas call in a loop to mark it.
+/// Function that languages without pragmas call in a loop to mark it.
 const char independent_mark[] = "heddle_independent";
 
-/// Makes memory that the module only declares, or that changes, a value that comes in from outside of the loop: the
-/// address of a constant stays, its contents are of use.
+/// Turns addresses of global variables into live-ins of the loop, computed before it. Constants with known contents stay in the loop, since
+/// their contents are of use; thread-local variables stay, too.
 void pass_addresses(Loop &loop, Function &function) {
   SmallVector<Constant *> found;
   SmallPtrSet<Constant *, 8> seen;
@@ -77,12 +77,12 @@ void pass_addresses(Loop &loop, Function &function) {
   }
 }
 
-/// Whether an instruction takes an address from another one, and nothing else.
+/// True if a value is an address that an instruction derives from another one without memory accesses.
 bool is_step(const Value *value) {
   return isa<GetElementPtrInst, CastInst, FreezeInst, SelectInst>(value) && value->getType()->isPointerTy();
 }
 
-/// Whether an address is computed from that of an object of the function, step by step.
+/// True if an address derives from that of a local object of the function.
 bool leads_from_object(Value *address) {
   SmallVector<Value *> work = {address};
   SmallPtrSet<Value *, 8> seen;
@@ -98,7 +98,7 @@ bool leads_from_object(Value *address) {
   return false;
 }
 
-/// Addresses within objects are computed inside of the loop, so that the objects themselves are what comes in.
+/// Moves computations of addresses within local objects into the loop, so that the objects themselves are its live-ins.
 void sink_offsets(Loop &loop) {
   for (;;) {
     SmallVector<Instruction *> steps;
@@ -116,7 +116,7 @@ void sink_offsets(Loop &loop) {
     if (steps.empty())
       return;
     for (Instruction *step : steps) {
-      // What it is computed from itself follows in the next round, and comes in front.
+      // The next round moves the operands of the step, before it.
       Instruction *copy = step->clone();
       copy->insertBefore(loop.getHeader()->getFirstInsertionPt());
       step->replaceUsesWithIf(copy, [&](Use &use) {
@@ -131,7 +131,8 @@ void sink_offsets(Loop &loop) {
   }
 }
 
-/// Lets the loop count its iterations from 0 in 64 bits, and leave at the end of the last one, which it gives. Why not, if it can't be.
+/// Lets the loop count its iterations from 0 in 64 bits and exit after `last_iteration`, which it sets. Returns the reason if that is
+/// impossible; else an empty string.
 std::string count_iterations(Loop &loop, Facts &facts, WeakTrackingVH &last_iteration) {
   BasicBlock *latch = loop.getLoopLatch();
   const SCEV *back = facts.evolution.getExitCount(&loop, latch);
@@ -163,14 +164,13 @@ std::string count_iterations(Loop &loop, Facts &facts, WeakTrackingVH &last_iter
   return "";
 }
 
-/// Whether a type is one of integers of a width that no calling convention has.
+/// True for integer types of a width that no calling convention has.
 bool has_odd_width(const Type *type) {
   unsigned bits = type->isIntegerTy() ? type->getIntegerBitWidth() : 64;
   return bits < 64 && bits != 1 && (bits < 8 || !isPowerOf2_32(bits));
 }
 
-/// Lets integers of a width that no calling convention has come into a loop's blocks as wider ones, which are cut in `start`, the
-/// first of them.
+/// Passes live-in integers of odd widths to the blocks of a loop as wider ones, and truncates them in `start`, the first block.
 void pass_whole_integers(ArrayRef<BasicBlock *> blocks, BasicBlock &start) {
   SmallPtrSet<BasicBlock *, 16> inside(blocks.begin(), blocks.end());
   MapVector<Value *, Value *> cut;
@@ -197,15 +197,14 @@ void pass_whole_integers(ArrayRef<BasicBlock *> blocks, BasicBlock &start) {
   }
 }
 
-/// True if a counter's next value is not its own plus a number: LLVM may keep the last iteration's counter as a counter.
+/// True if a counter's next value is not the counter plus a number: LLVM may keep the previous iteration's counter as a φ.
 bool lags_behind(const PHINode &phi, const Loop &loop) {
   const auto *next = dyn_cast<BinaryOperator>(phi.getIncomingValueForBlock(loop.getLoopLatch()));
   return phi.getType()->isIntegerTy() && phi.getType()->getIntegerBitWidth() <= 64 &&
          !(next && next->getOpcode() == Instruction::Add && is_contained(next->operands(), &phi));
 }
 
-/// Computes counters of a width that no calling convention has, which wrap around sooner, and those that lag behind others, from the one
-/// of 64 bits that is 0 first.
+/// Computes counters of odd widths, which wrap around sooner, and counters that lag behind others from the 64-bit counter of iterations.
 void count_odd_inductions(Loop &loop, ScalarEvolution &evolution) {
   BasicBlock *header = loop.getHeader();
   auto *done = dyn_cast<ICmpInst>(cast<BranchInst>(loop.getLoopLatch()->getTerminator())->getCondition());
@@ -232,7 +231,7 @@ void count_odd_inductions(Loop &loop, ScalarEvolution &evolution) {
   }
 }
 
-/// Makes calls of a loop that end the program if they throw plain calls: C++ says so of what `omp simd` holds.
+/// Turns invokes whose exceptions end the program into plain calls: in C++, no exception may leave an iteration of `omp simd`.
 void drop_terminations(Loop &loop) {
   auto ends_program = [](const BasicBlock &pad) {
     return isa<UnreachableInst>(pad.getTerminator()) && all_of(pad, [](const Instruction &instruction) {
@@ -289,7 +288,7 @@ void drop_impossible_exits(Loop &loop) {
 /// Maximum number of blocks examined after an exit.
 constexpr size_t most_blocks_behind = 16;
 
-/// Whether what begins with a block ends the program or throws, as far as one looks.
+/// True if all paths from a block end the program or throw; false if they have more than `most_blocks_behind` blocks.
 bool never_returns(BasicBlock &start) {
   SetVector<BasicBlock *> behind;
   behind.insert(&start);
@@ -302,7 +301,8 @@ bool never_returns(BasicBlock &start) {
   return true;
 }
 
-/// Brings a loop into the form of one entry, one latch that leaves it, and one exit. Why not, if it can't be.
+/// Brings a loop into the form with one entry, one exit, and a latch that is the only exiting block. Returns the reason if that is
+/// impossible; else an empty string.
 std::string simplify(const MarkedLoop &marked) {
   auto *header = cast<BasicBlock>(static_cast<Value *>(marked.header));
   Function &function = *header->getParent();
@@ -347,8 +347,8 @@ std::string simplify(const MarkedLoop &marked) {
   return "";
 }
 
-/// Loads what all iterations of a loop read from one address once, before it: if there are two, none of them writes there, since they are
-/// independent. If there is one, it loads before it writes anything.
+/// Hoists loads of loop-invariant addresses before the loop. With two iterations or more, none of them writes there, since they are
+/// independent. A single iteration loads before it writes anything.
 void hoist_shared_loads(Loop &loop, const DominatorTree &dominators) {
   SmallPtrSet<const BasicBlock *, 16> behind_writes;
   SmallVector<const BasicBlock *> work;
@@ -379,7 +379,7 @@ void hoist_shared_loads(Loop &loop, const DominatorTree &dominators) {
   }
 }
 
-/// Objects that only the loop uses move into its function: each iteration has its own.
+/// Moves objects that only the loop uses into its function: each iteration has its own.
 void move_objects(Function &function, CallInst &call) {
   for (unsigned index = 0; index < call.arg_size(); ++index) {
     auto *object = dyn_cast<AllocaInst>(call.getArgOperand(index));
@@ -410,7 +410,7 @@ void move_objects(Function &function, CallInst &call) {
 
 } // namespace
 
-/// Gives a loop the hints that a pragma gives, and a place: that of its head is often in a library.
+/// Gives a loop the hints of a pragma, and a source location, since that of the loop's head is often in a library.
 static void mark_independent(Loop &loop, const DebugLoc &place) {
   SmallVector<Metadata *> operands = {nullptr};
   if (place)
@@ -433,8 +433,8 @@ bool has_loop_hints(const Function &function) {
   });
 }
 
-/// Marked loops each of whose accesses is in a group keep that word, whatever passes do to their accesses: what is hoisted out
-/// of an inner loop, or becomes a `memset`, loses its group.
+/// Adds a hint of independence to marked loops with parallel access groups, since passes drop groups: those of accesses that they hoist out
+/// of an inner loop, or turn into a `memset`. True if there are such loops.
 static bool keep_promises(Function &function) {
   if (!has_loop_hints(function))
     return false;
@@ -457,7 +457,7 @@ bool open_marks(Module &module) {
       is_changed |= restore_nests(function);
       is_changed |= keep_levels(function);
     }
-  // What lanes ask each other (heddle.h) touches no memory that others see, and must stay where it is.
+  // Operations across lanes (heddle.h) access no memory that other code sees, and must stay in place.
   for (Function &function : module)
     if (function.isDeclaration() && function.isConvergent() && function.getName().starts_with("heddle_")) {
       function.setMemoryEffects(MemoryEffects::inaccessibleMemOnly());
@@ -497,17 +497,17 @@ bool take_marks(Module &module) {
   return true;
 }
 
-/// The number of iterations that a loop's pragma lets run together; 0 if it does not say.
+/// Returns the number of iterations that may run together by a loop's pragma; 0 without one.
 static unsigned width_of(const Loop &loop) {
   return unsigned(std::min<uint64_t>(number_of(loop.getLoopID(), "llvm.loop.vectorize.width", 0), 1024));
 }
 
-/// The number of vectors that a loop's pragma lets run side by side; 0 if it does not say.
+/// Returns the number of interleaved vectors by a loop's pragma; 0 without one.
 static unsigned interleaving_of(const Loop &loop) {
   return unsigned(std::min<uint64_t>(number_of(loop.getLoopID(), "llvm.loop.interleave.count", 0), 64));
 }
 
-/// The hint of the outer level of a nest that becomes no tensor.
+/// Hint of the outer level of a nest that becomes no tensor.
 static constexpr char no_tensor_hint[] = "heddle.no_tensor";
 
 /// A level of a nest whose iterations become lanes, and the inner level if both do.
@@ -518,12 +518,12 @@ struct ChosenLevel {
 static bool becomes_tensor(const Loop &outer, const Loop &inner, bool wants_tensors) {
   if (hint(outer.getLoopID(), no_tensor_hint))
     return false;
-  bool is_asked = width_of(outer) > 1 && width_of(inner) > 1;
+  bool is_requested = width_of(outer) > 1 && width_of(inner) > 1;
   bool is_free = width_of(outer) == 0 && width_of(inner) == 0 && interleaving_of(outer) == 0 && interleaving_of(inner) == 0;
-  return is_asked || (wants_tensors && is_free);
+  return is_requested || (wants_tensors && is_free);
 }
 
-/// The levels of a function's nests whose iterations become lanes.
+/// Returns the levels of a function's nests whose iterations become lanes.
 static SmallVector<ChosenLevel> chosen_levels(Facts &facts, bool wants_tensors) {
   SmallVector<Loop *> taken;
   for (Loop *loop : facts.loops.getLoopsInPreorder())
@@ -751,7 +751,7 @@ bool are_alike(const Function &one, const Function &other) {
   return true;
 }
 
-/// A copy of an outlined loop that stays as it is.
+/// Returns a scalar copy of an outlined loop, which LLVM does not vectorize either.
 static Function *copy_as_scalar(const Outlined &own) {
   ValueToValueMapTy same;
   Function *scalar = CloneFunction(own.function, same);
@@ -778,8 +778,8 @@ CallInst *call_for_few(const Outlined &own, unsigned few) {
   return call;
 }
 
-/// Lets a function run the iterations that fill no group of so many, after a call, which then runs the others, if there are any.
-/// Where `is_refused`, the other function runs all iterations.
+/// Lets `remainder` run the last iterations, which fill no group of `group`, after a call; the call runs the others, if there are any.
+/// Where `is_refused` is true, `remainder` runs all iterations. Returns the call of `remainder`.
 static CallInst *split_call(CallInst &whole_call, unsigned group, Function &remainder, unsigned first_number, unsigned last_number,
                             Value *is_refused = nullptr) {
   CallInst *call = &whole_call;
@@ -788,7 +788,7 @@ static CallInst *split_call(CallInst &whole_call, unsigned group, Function &rema
   Value *first = call->getArgOperand(first_number), *last = call->getArgOperand(last_number);
   Type *type = first->getType();
   Value *one = ConstantInt::get(type, 1);
-  // All 2^64 iterations would be counted as none: no loop has so many.
+  // A count of 2^64 would wrap around to 0; no loop has so many iterations.
   Value *count = builder.CreateAdd(builder.CreateSub(last, first), one);
   Value *whole = builder.CreateSub(count, builder.CreateURem(count, ConstantInt::get(type, group)), "heddle.whole");
   if (is_refused)

@@ -1,4 +1,4 @@
-// Nests that clang counts by one counter, as the loops that they were in the source. clang writes, for `collapse(2)`:
+// Restores the loops of nests whose iterations clang counts by one counter. For `collapse(2)` clang writes:
 //
 //   if (0 < n && 0 < m)                           for (q = 0; q < n; q++)
 //     for (k = 0; k < n * m; k++) {       ──►       for (r = 0; r < m; r++)
@@ -7,7 +7,7 @@
 //     }
 //
 // This runs before LLVM's passes, which then see counters that do not overflow, contiguous accesses, and rows of a known length.
-// Divisions of other loops, and those whose rows are not proved to be complete, are left to `make_nest_again`, which runs late.
+// `make_nest_again`, which runs late, splits other loops with divisions, and those whose rows are not proved to be complete.
 #include "nests.h"
 #include "collapsed.h"
 #include "dependences.h"
@@ -37,7 +37,7 @@ namespace heddle {
 
 namespace {
 
-/// Loops of deeper nests are not restored.
+/// Maximum number of levels of a restored nest; further levels stay collapsed.
 constexpr unsigned most_levels = 8;
 
 /// A comparison of signed numbers that holds where a loop runs: `low < high`, or `low <= high`.
@@ -46,7 +46,7 @@ struct Guard {
   bool is_strict;
 };
 
-/// The comparisons that hold where a block runs.
+/// Returns the signed comparisons that hold where a block runs.
 SmallVector<Guard> find_guards(const BasicBlock *block, const DominatorTree &dominators) {
   SmallVector<Value *> conditions;
   for (const DomTreeNode *node = dominators.getNode(block)->getIDom(); node; node = node->getIDom()) {
@@ -70,7 +70,7 @@ SmallVector<Guard> find_guards(const BasicBlock *block, const DominatorTree &dom
   return guards;
 }
 
-/// Calls `is_enough(value, more)` for all `value + more` that a signed number is, until it returns true.
+/// Calls `is_enough(value, more)` for each way to write a signed number as `value + more`, until a call returns true. True if one does.
 bool any_sum(Value *number, function_ref<bool(Value *, int64_t)> is_enough) {
   int64_t more = 0;
   for (;;) {
@@ -100,7 +100,7 @@ bool is_positive(Value *count, ArrayRef<Guard> guards) {
   });
 }
 
-/// The numbers of a product that does not overflow as a signed one. Signs of extended ones are kept apart by their instructions.
+/// Adds the factors of a signed product that does not overflow, through sign extensions. A zero extension is a factor itself.
 void add_factors(Value *product, SmallVectorImpl<Value *> &factors) {
   SmallVector<Value *> work = {product};
   while (!work.empty()) {
@@ -117,7 +117,7 @@ void add_factors(Value *product, SmallVectorImpl<Value *> &factors) {
 /// A loop that counts the iterations of a nest from 0, and its division into rows.
 struct Collapsed {
   PHINode *count = nullptr;
-  /// Number of iterations in a row, and number of rows, all positive.
+  /// Number of iterations in a row, and factors of the number of rows; all are positive.
   Value *size = nullptr;
   SmallVector<Value *> rows;
   SmallVector<BinaryOperator *> divisions;
@@ -192,7 +192,7 @@ Collapsed find_collapsed(Loop &loop, const DominatorTree &dominators) {
   return {};
 }
 
-/// True if a counter that goes from `start` by `step` does not leave its type of 32 bits in so many iterations.
+/// True if a counter that starts at `start` and advances by `step` does not leave its 32-bit type in `count` iterations.
 bool stays_in_type(Value *start, int64_t step, Value *count, ArrayRef<Guard> guards) {
   Value *narrow = nullptr;
   if (match(start, m_SExt(m_Value(narrow))))
@@ -223,7 +223,7 @@ bool stays_in_type(Value *start, int64_t step, Value *count, ArrayRef<Guard> gua
   return step >= 1 && more >= 0 && more <= step && match(distance, m_Sub(m_Value(end), m_Specific(start))) && any_of(guards, is_ahead);
 }
 
-/// A counter of the source: `start + number * step`, cut to its type.
+/// A counter of the source: `start + number * step`, truncated to its type.
 struct SourceCounter {
   Instruction *value;
   /// Null for 0.
@@ -233,7 +233,7 @@ struct SourceCounter {
   bool is_exact;
 };
 
-/// Finds what is computed from `number * step` in a loop.
+/// Finds the counters of the source that a loop computes from `far`, which is `number * step`.
 void find_counters(Value &far, int64_t step, bool is_exact, const Loop &loop, SmallVectorImpl<SourceCounter> &found) {
   for (User *user : far.users()) {
     auto *instruction = cast<Instruction>(user);
@@ -249,7 +249,7 @@ void find_counters(Value &far, int64_t step, bool is_exact, const Loop &loop, Sm
   }
 }
 
-/// Gives the counters of the source φs of their own in a loop whose iterations `number` counts from 0.
+/// Gives each counter of the source a φ of its own, in a loop whose iterations `number` counts from 0.
 void restore_counters(Loop &loop, PHINode &number, Value *count, ArrayRef<Guard> guards) {
   BasicBlock *before = loop.getLoopPreheader(), *latch = loop.getLoopLatch(), *header = loop.getHeader();
   SmallVector<SourceCounter> counters;
@@ -283,13 +283,13 @@ void restore_counters(Loop &loop, PHINode &number, Value *count, ArrayRef<Guard>
   RecursivelyDeleteTriviallyDeadInstructionsPermissive(old);
 }
 
-/// The loop of rows around the loop of a row: their counters from 0, and the number of rows.
+/// Counters from 0 of the loop over rows and of the loop over one row, and the number of rows.
 struct Rows {
   PHINode *row = nullptr, *rest = nullptr;
   Value *count = nullptr;
 };
 
-/// Makes a loop the inner one of two: rows, and the iterations of a row.
+/// Splits a loop into a loop over rows and an inner loop over the iterations of one row. Null if that is impossible.
 Rows split_rows(Loop &loop, const Collapsed &nest, DominatorTree &dominators, LoopInfo &loops, ScalarEvolution &evolution) {
   BasicBlock *header = loop.getHeader(), *latch = loop.getLoopLatch(), *before = loop.getLoopPreheader();
   BasicBlock *tail = loop.getExitBlock();
@@ -345,7 +345,7 @@ Rows split_rows(Loop &loop, const Collapsed &nest, DominatorTree &dominators, Lo
   row->addIncoming(next_row, tail);
   BranchInst *back = builder.CreateCondBr(builder.CreateICmpSLT(next_row, rows), head, behind);
   leave->eraseFromParent();
-  // Both loops have the promises of the one; hints of a width stay with the inner one.
+  // If iterations are marked independent, both loops get the hints; else only the inner one keeps them.
   if (is_parallel(loop)) {
     MDNode *id = loop.getLoopID();
     SmallVector<Metadata *> operands(id->op_begin(), id->op_end());
@@ -372,7 +372,7 @@ struct NestAnalyses {
         evolution(function, library, assumptions, dominators, loops), costs(function.getParent()->getDataLayout()) {}
 };
 
-/// Splits the rows off one loop, known by its header; the header of the loop of a row, or null.
+/// Splits one loop, identified by its header, into rows. Returns the header of the loop over one row; null if nothing was split.
 BasicBlock *restore_level(Function &function, BasicBlock *header) {
   NestAnalyses facts(function);
   Loop *loop = facts.loops.getLoopFor(header);

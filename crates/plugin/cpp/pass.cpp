@@ -1,4 +1,4 @@
-// The pass: marked loops of a module, one batch to Rust, vector code back in their places.
+// The pass: sends the marked loops of a module to Rust in one batch, and replaces them by the vector code.
 #include "dependences.h"
 #include "evictions.h"
 #include "interchange.h"
@@ -22,7 +22,7 @@
 
 using namespace llvm;
 
-// What Rust gives; `src/lib.rs` is the other side of each.
+// Functions in Rust, defined in `src/edge.rs`.
 extern "C" {
 struct HeddleRequest {
   const char *name;
@@ -40,28 +40,28 @@ struct HeddleRequest {
 };
 void *heddle_vectorize_loops(const char *bitcode, size_t bytes, const HeddleRequest *requests, size_t count,
                              const char *options);
-/// Why a loop is not vector code; null if it is.
+/// Returns the reason why a loop has no vector code; null if it has.
 const char *heddle_loop_refusal(void *batch, size_t index);
-/// Remarks of a loop by index: first the loop's, then those of its contents; null after the last.
+/// Returns a remark of a loop: number 0 is the loop's, the following ones are those of its contents; null after the last.
 const char *heddle_loop_remark(void *batch, size_t index, size_t number);
-/// How many iterations of a loop are a fair trial of its code.
+/// Returns the number of iterations for a run-time trial of a loop's code.
 uint32_t heddle_loop_trial(void *batch, size_t index);
-/// Whether only running tells if scalar code of a loop is faster.
+/// True if only a run-time trial decides between scalar and vector code of a loop.
 bool heddle_loop_is_doubtful(void *batch, size_t index);
-/// Up to how many iterations scalar code of a loop is faster; 0 if the loop runs by vector code alone.
+/// Returns the maximum trip count for which scalar code of a loop is faster; 0 if the loop runs by vector code alone.
 uint32_t heddle_loop_few(void *batch, size_t index);
-/// Number of lanes of a loop whose last iterations, which fill no vector, run faster as scalar code; 0 for others.
+/// Returns the number of lanes of a loop whose last iterations, which fill no vector, run faster as scalar code; 0 for others.
 uint32_t heddle_loop_scalar_rest(void *batch, size_t index);
-/// Number of iterations that interleaved vectors of a loop run together, if there is code of one vector for the others; else 0.
+/// Returns the number of iterations that interleaved vectors of a loop run together, if code of one vector exists for the others; else 0.
 uint32_t heddle_loop_group(void *batch, size_t index);
-/// Number of rows that the code of a nest runs at a time; 0 for a loop.
+/// Returns the number of rows that the code of a nest runs at a time; 0 for a loop.
 uint32_t heddle_nest_height(void *batch, size_t index);
-/// Bytes of the first-level cache, if rows that evict one another from it shall run one at a time; else 0.
+/// Returns the size of the first-level cache in bytes, if rows that evict one another from it shall run one at a time; else 0.
 uint32_t heddle_nest_cache(void *batch, size_t index);
-/// True if options ask for tensors of nests whose pragmas do not.
+/// True if options request tensors for nests whose pragmas do not.
 bool heddle_wants_tensors(const char *options);
-/// Links a form of a loop's vector code into the module: 0 is that whose lanes run iterations side by side, 1 that whose lanes
-/// take new ones, or that of single rows of a nest, 2 that of one vector of a loop whose vectors are interleaved. Its name there, or null.
+/// Links a variant of a loop's vector code into the module. 0: lanes run consecutive iterations. 1: lanes are refilled, or a nest runs
+/// single rows. 2: a loop with interleaved vectors runs one vector. Returns the variant's name there; null if there is none.
 const char *heddle_loop_link(void *batch, size_t index, uint32_t form, void *module);
 void heddle_batch_free(void *batch);
 }
@@ -80,7 +80,7 @@ std::string attribute(const Function &function, StringRef name) {
 
 std::string name_of(size_t index) { return "__heddle_loop_" + std::to_string(index); }
 
-/// A loop's place and function, which outlive the loop.
+/// Source location and function of a loop, which outlive it.
 struct Site {
   Function *function;
   DebugLoc place;
@@ -108,7 +108,7 @@ void remark_inside(const Site &site, const Value *block, StringRef text) {
   });
 }
 
-/// A copy of the module in a context of its own, with all lists in the order of the module.
+/// Returns a copy of the module in another context, with use lists in the same order; null on failure.
 std::unique_ptr<Module> copy_of(Module &module, LLVMContext &context) {
   SmallVector<char, 0> bytes;
   raw_svector_ostream stream(bytes);
@@ -129,7 +129,7 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
     bool is_changed = heddle::take_marks(module);
     bool wants_tensors = heddle_wants_tensors(loop_options.c_str());
     is_changed |= heddle::interchange_levels(module);
-    // Where a nest is no tensor, one of its levels may be a vector.
+    // If a nest becomes no tensor, one of its levels may become a vector.
     do {
       is_changed |= heddle::release_inner_levels(module, wants_tensors);
     } while (!vectorize(module, wants_tensors, is_changed));
@@ -137,7 +137,7 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
     return is_changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
   }
 
-  /// Vectorizes the marked loops; false if it has refused a tensor instead, for the next attempt.
+  /// Vectorizes the marked loops. False if it refused tensors instead; then the next attempt does without them.
   static bool vectorize(Module &module, bool wants_tensors, bool &is_changed) {
     std::vector<MarkedLoop> loops = heddle::find_marked_loops(module, wants_tensors);
     if (loops.empty())
@@ -192,7 +192,7 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
     remark_inside(site, nest.header, ("one level of the nest is vectorized: " + reason).str());
   }
 
-  /// Compiles outlined loops of the copy; null if that went wrong altogether. `texts` keeps what the requests name.
+  /// Compiles the outlined loops of the copy. Returns the batch; null on failure. `texts` owns the strings of the requests.
   static void *compile(const std::vector<MarkedLoop> &loops, const std::vector<Site> &sites, Module &copy,
                        const std::vector<Outlined> &tried, std::vector<std::string> &texts) {
     texts.reserve(loops.size() * 3);
@@ -223,7 +223,7 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
     return heddle_vectorize_loops(bytes.data(), bytes.size(), requests.data(), requests.size(), loop_options.c_str());
   }
 
-  /// Leaves of the copy the outlined loops and what they need.
+  /// Removes all but the outlined loops and their dependencies from the copy.
   static void shrink(Module &copy, const std::vector<Outlined> &tried) {
     SmallPtrSet<const GlobalValue *, 16> kept;
     for (const Outlined &one : tried)
@@ -240,7 +240,7 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
         object->setComdat(nullptr);
       if (global.isDeclaration())
         continue;
-      // What another module may replace is only declared here.
+      // Definitions that another module may replace become declarations.
       if (auto *function = dyn_cast<Function>(&global); function && global.isInterposable())
         function->deleteBody();
       else if (kept.contains(&global))
@@ -350,7 +350,7 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
                         .str());
   }
 
-  /// Tells LLVM's vectorizers that nothing is left for them in marked loops around vector code.
+  /// Excludes marked loops around vector code from LLVM's vectorizers.
   static void leave_alone_around(const MarkedLoop &loop) {
     for (const WeakTrackingVH &header : loop.around) {
       auto *block = dyn_cast_or_null<BasicBlock>(static_cast<Value *>(header));
@@ -363,7 +363,7 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
     }
   }
 
-  /// Tells LLVM's vectorizers that there is nothing left for them.
+  /// Excludes all loops of a function from LLVM's vectorizers.
   static void mark_vectorized(Function &function) {
     DominatorTree dominators(function);
     LoopInfo loops(dominators);
@@ -372,7 +372,7 @@ struct HeddlePass : PassInfoMixin<HeddlePass> {
   }
 };
 
-/// What comes before all other passes.
+/// Pass before all others: prepares marks, so that these keep them.
 struct OpenMarksPass : PassInfoMixin<OpenMarksPass> {
   static bool isRequired() { return true; }
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
@@ -380,7 +380,7 @@ struct OpenMarksPass : PassInfoMixin<OpenMarksPass> {
   }
 };
 
-/// What is left to do where nothing is optimized.
+/// Pass in place of the vectorizer at `-O0`: only replaces calls that mark loops by hints.
 struct TakeMarksPass : PassInfoMixin<TakeMarksPass> {
   static bool isRequired() { return true; }
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {

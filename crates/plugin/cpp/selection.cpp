@@ -1,18 +1,18 @@
-// How long vector code of a search takes depends on what its lanes have in common, which no compiler sees. So such a loop
-// runs a few iterations by each of its forms now and then, and the rest by the one that was fastest:
+// Run-time selection among variants of a loop's code. The speed of vector code of a search depends on how similar its lanes are,
+// which no compiler sees. So such a loop runs a few iterations by each variant from time to time, and the others by the fastest:
 //
-//   entry ──► head ──► trial: time each form; choose one, and for how many iterations
+//   entry ──► head ──► trial: time each variant; choose one, and for how many iterations
 //              ▲  └──► run:   as many iterations as the choice still holds
 //              └── more? ◄─┘ ──► exit
 //
-// The choice is kept for the next time that the loop runs. It holds for so many iterations that what trials lose is below
-// a fiftieth, but at most twice as long as last time, and shortly if it has just changed: a time may be that of something
-// else on the machine. For the same reason it changes only for a form that is clearly faster.
+// The choice is kept for the next run of the loop. It holds for so many iterations that trials lose less than 1/50 of the time, but
+// for at most twice as many as the last choice, and for those of one trial if it has just changed: other programs may disturb a
+// measurement. For the same reason only a clearly faster variant replaces it.
 //
-// Branches of scalar code are foreseen once the processor has seen them often, as where a loop runs over the same data again and
-// again; a short trial does not tell. So where vector code is chosen, the faster scalar form runs for long before a trial,
-// whenever what that may lose is a small share of what has run since the last time. What is chosen counts by what it took while it
-// ran, if that is less than in its trial.
+// The processor predicts branches of scalar code well once it has run them often, as where a loop runs over the same data again and
+// again; a short trial does not show that. So where vector code is chosen, the faster scalar variant runs for long before a trial,
+// whenever its possible loss is a small share of the time since its last such run. The time of the chosen variant is that of its
+// last run, if that is less than in its trial.
 #include "selection.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -35,22 +35,23 @@ namespace heddle {
 
 namespace {
 
-/// What trials may lose is one of so many parts.
+/// Reciprocal of the share of time that trials may lose.
 constexpr uint64_t part_for_trials = 50;
-/// Forms that take more times as long as the fastest count as if they took so many.
+/// Maximum loss of a trial that counts, as a multiple of the fastest variant's time.
 constexpr uint64_t most_times = 16;
-/// For how many trials a choice holds in which all were as fast: code that was not run lately is slower at first.
+/// Minimum number of trials' iterations that a settled choice holds, even if all variants were as fast: code that has not run lately is
+/// slower at first.
 constexpr uint64_t least_trials = 64;
-/// A form takes the place of another if it saves more than one of so many parts of its time.
+/// Reciprocal of the share of its time that a choice must lose against another variant to be replaced.
 constexpr uint64_t part_to_gain = 16;
-/// For how many trials scalar code runs so that its branches are foreseen, and one of how many parts that may lose.
+/// Number of trials' iterations that scalar code runs to train branch prediction, and reciprocal of the share of time that this may lose.
 constexpr uint64_t trials_to_learn = 256, part_to_learn = 25;
-/// What is kept of a choice, from the lowest bit on: the number of the form, whether it is scalar code that learns, for how many
-/// trials it was to hold, and for how many iterations it still does.
+/// Bit positions in a stored choice. From the lowest bit on: number of the variant, flag of scalar code that trains branch prediction,
+/// number of trials' iterations that the choice was to hold, and number of iterations that it still holds.
 constexpr unsigned learns_at = 2, trials_at = 3, rest_at = 24;
 constexpr uint64_t most_forms = uint64_t(1) << learns_at;
 
-/// What a φ of the loop's header is in iteration `first`; null if it is no induction.
+/// Computes the value of a header φ in iteration `first`; null if the φ is no induction.
 Value *started_at(PHINode &phi, Loop &loop, ScalarEvolution &evolution, Instruction *first, IRBuilder<> &builder) {
   Value *init = phi.getIncomingValueForBlock(loop.getLoopPreheader());
   auto *step = dyn_cast<Instruction>(phi.getIncomingValueForBlock(loop.getLoopLatch()));
@@ -74,7 +75,7 @@ Value *started_at(PHINode &phi, Loop &loop, ScalarEvolution &evolution, Instruct
   return phi.getType() == far->getType() ? builder.CreateAdd(init, far) : nullptr;
 }
 
-/// Whether some iterations side by side access something else than one piece of memory.
+/// True if consecutive iterations may access memory that is not contiguous.
 bool may_scatter(Loop &loop, ScalarEvolution &evolution) {
   const DataLayout &layout = loop.getHeader()->getDataLayout();
   for (BasicBlock *block : loop.blocks())
@@ -123,7 +124,7 @@ bool is_resumable(Loop &loop, ScalarEvolution &evolution) {
   return true;
 }
 
-/// A number that no pass between here and the code's end takes for a constant.
+/// Returns a number as an instruction, which nothing folds into a constant before the loop is outlined.
 Instruction *opaque(Value *number, const Twine &name, Instruction *before) {
   return BinaryOperator::CreateAdd(number, ConstantInt::get(number->getType(), 0), name, before->getIterator());
 }
@@ -190,7 +191,7 @@ bool ask_one_lane(Function &function) {
 
 namespace {
 
-/// Whether a choice says which address comes next.
+/// True if a select may decide the next address: it chooses a pointer, one of two loaded values, or an operand of an address computation.
 bool leads_to_address(const SelectInst &choice) {
   if (choice.getCondition()->getType()->isVectorTy())
     return false;
@@ -199,12 +200,12 @@ bool leads_to_address(const SelectInst &choice) {
   return any_of(choice.users(), [](const User *user) { return isa<GetElementPtrInst>(user); });
 }
 
-/// A branch that was made of choices: its sides, and the block after both.
+/// Sides of a branch that replaces selects, and the block after both.
 struct BranchSides {
   BasicBlock *then, *otherwise, *behind;
 };
 
-/// The most instructions of a loop that is copied.
+/// Maximum number of instructions of a loop to copy.
 constexpr size_t most_copied = 100;
 
 bool may_be_copied(Loop &loop) {
@@ -219,7 +220,7 @@ bool may_be_copied(Loop &loop) {
   return true;
 }
 
-/// Gives each side of a branch in a loop what is after both as code of its own, up to the same branch in the next round:
+/// Gives each side of a branch in a loop its own copy of the code after both, up to the same branch in the next iteration:
 ///
 ///       head ◄────────┐              head ◄──────────┐    head' ◄────────┐
 ///       /  \          │              /  \            │    /   \          │
@@ -227,7 +228,7 @@ bool may_be_copied(Loop &loop) {
 ///       \  /          │            │                │  then' otherwise' ──►
 ///      after ────────┘          after ────────────┘◄── (to after)
 ///
-/// So the processor foresees what comes after a side by itself. Values are left in memory, which `slots` are added to.
+/// So the processor predicts the code after each side separately. Values move to memory, whose slots are added to `slots`.
 void split_ends(Loop &loop, const BranchSides &branch, SmallVectorImpl<AllocaInst *> &slots) {
   SmallVector<Instruction *> values;
   SmallVector<PHINode *> phis;
@@ -268,7 +269,7 @@ void split_ends(Loop &loop, const BranchSides &branch, SmallVectorImpl<AllocaIns
 bool branch_on_choices(Function &function) {
   DominatorTree dominators(function);
   LoopInfo loops(dominators);
-  // Choices that one branch can make, by what it asks: of one block, and of values that are there when the first is made.
+  // Selects that one branch can replace, by block and condition: their operands are computed before the first of them.
   MapVector<std::pair<BasicBlock *, Value *>, SmallVector<SelectInst *, 2>> groups;
   for (BasicBlock &block : function) {
     if (!loops.getLoopFor(&block))
@@ -287,7 +288,7 @@ bool branch_on_choices(Function &function) {
     }
   }
   LLVMContext &context = function.getContext();
-  // Nothing, which no pass knows to be nothing, keeps the branch a branch.
+  // Empty inline assembly keeps the branch a branch, since no pass can move or drop it.
   auto *nothing = InlineAsm::get(FunctionType::get(Type::getVoidTy(context), false), "", "", /*hasSideEffects=*/true);
   SmallVector<BranchSides> branches;
   for (auto &[place, group] : groups) {
@@ -335,9 +336,9 @@ Function *select_at_run_time(ArrayRef<Function *> forms, size_t scalar, unsigned
     return new GlobalVariable(module, wide, false, GlobalValue::InternalLinkage, number(0), name + called);
   };
   GlobalVariable *plan = variable(".plan");
-  // One more than what as many iterations as a trial's took when what is chosen ran last; 0 if it has not.
+  // Time of the last run by the chosen variant, for as many iterations as a trial has, plus one; 0 if it has not run since the trial.
   GlobalVariable *pace = variable(".pace");
-  // How many trials' iterations have run since scalar code has learned.
+  // Number of trials' iterations that have run since scalar code trained branch prediction.
   GlobalVariable *since = scalar < forms.size() ? variable(".since") : nullptr;
   Function *selected = Function::Create(model.getFunctionType(), GlobalValue::InternalLinkage, name, module);
   selected->copyAttributesFrom(&model);
@@ -397,7 +398,7 @@ Function *select_at_run_time(ArrayRef<Function *> forms, size_t scalar, unsigned
     by_chosen = builder.CreateSelect(is_chosen, took[form], by_chosen);
   }
   write(number(0), pace);
-  // The least time from a form on, and whose it is.
+  // Minimum time of the variants from number `form` on, and the number of that variant.
   auto fastest_from = [&](size_t form) {
     Value *least = took[form], *which = number(form);
     for (++form; form < forms.size(); ++form) {
@@ -411,7 +412,7 @@ Function *select_at_run_time(ArrayRef<Function *> forms, size_t scalar, unsigned
   Value *has_learned = builder.CreateICmpNE(builder.CreateAnd(planned, number(uint64_t(1) << learns_at)), number(0));
   Value *is_clear = builder.CreateOr(has_learned, builder.CreateICmpUGT(gained, by_chosen));
   Value *now_chosen = builder.CreateSelect(is_clear, fastest, chosen);
-  // (total - forms * less) / less trials are what one trial loses.
+  // One trial loses the time in which the fastest variant runs the iterations of `(total - forms * less) / less` trials.
   Value *lost = builder.CreateSub(total, builder.CreateMul(less, number(forms.size())));
   lost = builder.CreateUDiv(builder.CreateMul(lost, number(part_for_trials)), less);
   lost = greater(lesser(lost, number(most_times * part_for_trials)), number(least_trials));
@@ -438,10 +439,10 @@ Function *select_at_run_time(ArrayRef<Function *> forms, size_t scalar, unsigned
   builder.CreateBr(next);
 
   builder.SetInsertPoint(run);
-  // Too few for a trial are run by what was chosen last.
+  // The last choice runs iterations that are too few for a trial.
   Value *until = builder.CreateSelect(is_due, left, builder.CreateBinaryIntrinsic(Intrinsic::umin, left, holds));
   Value *reached = builder.CreateAdd(at, until);
-  // A clock takes longer than a few iterations.
+  // Reading the clock takes longer than a few iterations.
   Value *is_timed = builder.CreateICmpUGE(until, number(trial));
   builder.CreateCondBr(is_timed, timed, choose);
   builder.SetInsertPoint(timed);
@@ -462,7 +463,7 @@ Function *select_at_run_time(ArrayRef<Function *> forms, size_t scalar, unsigned
   for (unsigned form = 1; form < forms.size(); ++form)
     choices->addCase(number(form), by[form]);
   builder.SetInsertPoint(ran);
-  // Each call of a form begins at a multiple of a trial's iterations.
+  // Each call of a variant starts at a multiple of a trial's iterations.
   Value *others = builder.CreateSub(holds, until);
   others = builder.CreateSub(others, builder.CreateURem(others, number(trial)));
   Value *rest = builder.CreateSelect(is_due, number(0), others);

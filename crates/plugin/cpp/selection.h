@@ -14,25 +14,25 @@ struct Range {
   llvm::Instruction *last = nullptr;
 };
 
-/// Lets a loop that counts its iterations from 0 to `last` start at any of them, in a block of its own before the loop.
-/// Only loops with inner ones or with accesses that may be scattered, from which nothing goes to iterations or code after: others
-/// are as fast whatever the data.
-/// Returns the two numbers, which stay 0 and `last` here; none where that can't be.
+/// Lets a loop that counts its iterations from 0 to `last` start and end at any of them. The starts of its inductions are computed in a
+/// block of their own before the loop. Excludes targets other than x86, loops that carry other values than inductions to later iterations
+/// or to code after them, and innermost loops that access consecutive elements of 4 bytes or more: their speed does not depend on the data.
+/// Returns the two numbers, which stay 0 and `last` here; null for an excluded loop.
 Range make_resumable(llvm::Loop &loop, llvm::DominatorTree &dominators, llvm::LoopInfo &loops,
                      llvm::ScalarEvolution &evolution);
 
-/// Makes what lanes ask each other what it is for one lane: `heddle_any(x)` is `x`. Whether it is known for all that they ask;
-/// else nothing changes.
+/// Replaces operations across lanes by their results for one lane: `heddle_any(x)` by `x`. False if one of them is unknown; then nothing
+/// changes.
 bool ask_one_lane(llvm::Function &function);
 
-/// Lets a function of one lane branch where it chooses, in a loop, which of two addresses it goes on with. A branch that is foreseen
-/// right does not wait for what it asks; one that is not costs more than a choice. In innermost loops each side gets the rest of the
-/// round as code of its own, so that what comes after a side is foreseen by itself. Whether there was something to do.
+/// Replaces selects of addresses in the loops of a scalar function by branches. A branch that is predicted right does not wait for its
+/// condition; a mispredicted one costs more than a select. In innermost loops each side gets its own copy of the rest of the iteration, so
+/// that the processor predicts the code after each side separately. True if anything changed.
 bool branch_on_choices(llvm::Function &function);
 
-/// A function with the parameters of several that runs iterations `first` to `last` (the parameters of these numbers) by the
-/// one that takes least time for its share; by the first until that is known. Forms from number `scalar` on are scalar code.
-/// Trials are of `trial` iterations each.
+/// Creates a function that runs iterations `first` to `last` (the parameters of these numbers) by the fastest of `forms`; by the first one
+/// until their times are known. It has the parameters of each. Variants from number `scalar` on are scalar code. A trial runs `trial`
+/// iterations of each variant.
 llvm::Function *select_at_run_time(llvm::ArrayRef<llvm::Function *> forms, size_t scalar, unsigned first, unsigned last,
                            unsigned trial, llvm::StringRef name);
 

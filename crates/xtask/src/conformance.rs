@@ -152,8 +152,8 @@ struct SuiteTools {
 impl SuiteTools {
     /// Finds all of it; the error names everything that is missing, with the remedy.
     fn find(suite: &Path) -> XtaskResult<SuiteTools> {
-        let beside = suite.parent().unwrap_or(suite);
-        let folders = |name: &str| vec![suite.join(name), beside.join(name)];
+        let parent = suite.parent().unwrap_or(suite);
+        let folders = |name: &str| vec![suite.join(name), parent.join(name)];
         let mut missing = Vec::new();
         for (tool, package) in [("cmake", "cmake"), ("make", "make"), ("spirv-as", "spirv-tools")] {
             if !runs(tool, &["--version"]) {

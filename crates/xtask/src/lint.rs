@@ -1,4 +1,4 @@
-//! Formatting, clippy and documentation: `./x lint`.
+//! Formatting, clippy, names, doc comments and documentation: `./x lint`.
 
 use crate::run::{XtaskResult, cargo, pass, program, runs, say};
 
@@ -27,6 +27,12 @@ pub(crate) fn check_clippy(options: &[String]) -> XtaskResult {
     }
 }
 
+/// Runs the harness's tests of names and doc comments.
+fn check_names() -> XtaskResult {
+    // With the features of the whole workspace, nothing is compiled again after its tests.
+    pass(cargo("test").args(["--release", "--workspace", "--test", "harness", "naming"]))
+}
+
 /// `./x lint`
 pub(crate) fn lint() -> XtaskResult {
     check_format()?;
@@ -34,6 +40,7 @@ pub(crate) fn lint() -> XtaskResult {
     check_clippy(
         &["--release", "--workspace", "--lib", "--bins", "--examples", "--tests"].map(String::from),
     )?;
+    check_names()?;
     let mut doc = cargo("doc");
     pass(doc.args(["--release", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "-D warnings"))
 }

@@ -105,7 +105,7 @@ pub(crate) fn try_wheel(wheel: &Path) -> XtaskResult {
     }
     copy(&root().join("tests/documents/document_blocks.py"), &place.join("document_blocks.py"))?;
     for document in DOCUMENTS {
-        copy(&root().join(document), &place.join("told").join(document))?;
+        copy(&root().join(document), &place.join("user_documents").join(document))?;
     }
     // Processes of the root see no others, and their /proc goes with them.
     let script = ["--mount", "--pid", "--fork", "--mount-proc"];

@@ -36,7 +36,7 @@ pub(crate) enum XtaskVerb {
     Check(CheckArguments),
     /// Build, run all tests, lint, fuzz for a minute: what CI runs
     Test,
-    /// Check formatting, clippy, documentation
+    /// Check formatting, clippy, names and doc comments, documentation
     Lint,
     /// Run the tests and rewrite their goldens; review the diff
     Bless,

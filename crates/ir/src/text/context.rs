@@ -124,7 +124,7 @@ impl<'a> LiteralContext<'a> {
                 OperandConstraint::T(_) => self.controlling,
                 OperandConstraint::BoolOfT | OperandConstraint::Choice => self.controlling.map(mask_of),
                 OperandConstraint::LaneOfT => self.controlling.map(|ty| ty.scalar().into()),
-                OperandConstraint::Beside(_) | OperandConstraint::Free(_) => None,
+                OperandConstraint::SameLanes(_) | OperandConstraint::Free(_) => None,
                 OperandConstraint::MaskOfResult => self.written.map(mask_of),
                 OperandConstraint::SameAsResult => self.written,
             },

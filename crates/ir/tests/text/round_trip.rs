@@ -298,7 +298,7 @@ fn what_is_broken_prints_nevertheless() {
 }
 
 #[test]
-fn comments_stand_beside_their_lines() {
+fn comments_stand_next_to_their_lines() {
     let text = "func @f(v0: i32) {\nblock0:\n  v1 = add v0, 1\n  ret\n}\n";
     let module = parse(text);
     let annotated = print_function_with(&module.functions[0], &mut |place, out| match place {

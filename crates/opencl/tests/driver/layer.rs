@@ -62,7 +62,7 @@ const FAULTS: [(&str, &str); 19] = [
     ("unified_svm.c", "suggests the first"),
     ("unified_svm.c", "desires ignored"),
     ("unified_svm.c", "type ignored"),
-    ("unified_svm.c", "base as asked"),
+    ("unified_svm.c", "base as given"),
     ("unified_svm.c", "device forgotten"),
     ("unified_svm.c", "access forgotten"),
     ("unified_svm.c", "properties lost"),

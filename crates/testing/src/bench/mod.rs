@@ -90,17 +90,17 @@ pub const BENCHES: &[Benchmark] = &[
     },
     Benchmark {
         name: "first",
-        about: "building and the first 1 to 1,000 launches, on an empty cache and in a second process, beside the same",
+        about: "building and the first 1 to 1,000 launches, on an empty cache and in a second process, next to PoCL and Intel's runtime",
         run: opencl_first::run,
     },
     Benchmark {
         name: "unseen",
-        about: "the same of 72 kernels that nobody tuned for, as applications write them",
+        about: "building and the first launches of 72 kernels that nobody tuned for, as applications write them",
         run: opencl_first::run_unseen,
     },
     Benchmark {
         name: "forms",
-        about: "computations in each form that a kernel can have, next to the best form and beside the same; --quick: few launches",
+        about: "computations in each form that a kernel can have, next to the best form, PoCL and Intel's runtime; --quick: few launches",
         run: opencl_forms::run,
     },
     Benchmark {

@@ -222,8 +222,8 @@ impl FunctionGenerator<'_> {
             let from = self.read(from);
             index = self.op(Op::Add, &[index, from]);
         }
-        let beside = i128::from(self.random.below(3) as u32);
-        let (early, late) = if self.random.chance(50) { (beside, 0) } else { (0, beside) };
+        let distance = i128::from(self.random.below(3) as u32);
+        let (early, late) = if self.random.chance(50) { (distance, 0) } else { (0, distance) };
         if early > 0 {
             let kept = self.int(index.scalar, early);
             let flags = self.random.pick(&[Flags::NONE, Flags::NONE.with(Flag::Nsw), Flags::WRAP]);

@@ -216,8 +216,8 @@ mod tests {
     const FUNCTIONS: &str = "#include <stdint.h>
         typedef struct { uint8_t *bytes; } args;
         void adds(const args *a, uint8_t *r) { r[0] = a->bytes[0] + 1, a->bytes[1] = 9; }
-        void beside(const args *a, uint8_t *r) { a->bytes[-1] = 0; }
-        void behind(const args *a, uint8_t *r) { a->bytes[7] = 0; }
+        void before(const args *a, uint8_t *r) { a->bytes[-1] = 0; }
+        void after(const args *a, uint8_t *r) { a->bytes[7] = 0; }
         void far(const args *a, uint8_t *r) { a->bytes[20] = 0; }
         void nowhere(const args *a, uint8_t *r) { *(volatile uint8_t *)0 = 0; }";
 
@@ -239,7 +239,7 @@ mod tests {
         let shop = Workshop::new(&folder, InstructionSet::Sse42).expect("a folder and clang");
         shop.write("functions.c", FUNCTIONS.as_bytes()).expect("it is written");
         shop.clang(["-w", "-O1", "-c", "functions.c", "-o", "functions.o"]).expect("it compiles");
-        let entries = ["adds", "beside", "behind", "far", "nowhere"].map(String::from);
+        let entries = ["adds", "before", "after", "far", "nowhere"].map(String::from);
         shop.link(&["functions.o"], &entries, &[]).expect("it links");
         let keeps = EntryCall { keeps: true, objects: Vec::new(), ..call(0, &[]) };
         let silent = EntryCall { is_silent: true, ..call(0, &[4, 5]) };

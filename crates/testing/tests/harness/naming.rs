@@ -122,7 +122,7 @@ fn declared_types_are_found() {
 }
 
 /// First words of doc comments that describe their subject by a clause instead of naming it.
-const CLAUSES: [&str; 6] = ["What", "Whether", "The same", "Which", "Who", "How"];
+const CLAUSES: [&str; 9] = ["What", "Whether", "The same", "Which", "Who", "How", "Why", "Where", "Those"];
 
 /// True if the line is a doc comment that starts with a clause.
 fn starts_with_clause(line: &str) -> bool {
@@ -133,12 +133,15 @@ fn starts_with_clause(line: &str) -> bool {
     })
 }
 
-/// First lines of the doc comments of a file, with their line numbers.
+/// First lines of the doc comments of a file, with their line numbers. A comment at the file's first line is the file's doc comment:
+/// C++ has no `//!`.
 fn doc_heads(text: &str) -> Vec<(usize, &str)> {
     let mut heads = Vec::new();
     let mut was_comment = false;
     for (number, line) in text.lines().map(str::trim).enumerate() {
-        if !was_comment && (line.starts_with("///") || line.starts_with("//!")) {
+        let is_doc =
+            line.starts_with("///") || line.starts_with("//!") || number == 0 && line.starts_with("//");
+        if !was_comment && is_doc {
             heads.push((number + 1, line));
         }
         was_comment = line.starts_with("//");
@@ -146,34 +149,56 @@ fn doc_heads(text: &str) -> Vec<(usize, &str)> {
     heads
 }
 
-#[test]
-fn doc_comments_name_their_subject() {
+/// Returns the number of doc comments of some files below `crates/`, and those that start with a clause.
+fn clause_heads(files: &[PathBuf]) -> (usize, Vec<String>) {
     let (mut comments, mut clauses) = (0, Vec::new());
-    for file in rust_files(&crates_folder()) {
+    for file in files {
         let inner = file.strip_prefix(crates_folder()).expect("a file of the folder");
-        if inner.components().nth(1).is_none_or(|part| part.as_os_str() != "src") {
-            continue;
-        }
-        let text = read(&file);
+        let text = read(file);
         let heads = doc_heads(&text);
         comments += heads.len();
         let bad = heads.into_iter().filter(|(_, line)| starts_with_clause(line));
         clauses.extend(bad.map(|(number, line)| format!("crates/{}:{number}: {line}", inner.display())));
     }
+    (comments, clauses)
+}
+
+#[test]
+fn doc_comments_name_their_subject() {
+    let mut files = rust_files(&crates_folder());
+    files.retain(|file| {
+        let inner = file.strip_prefix(crates_folder()).expect("a file of the folder");
+        inner.components().nth(1).is_some_and(|part| part.as_os_str() == "src")
+    });
+    let (comments, clauses) = clause_heads(&files);
     assert!(comments > 1000, "only {comments} doc comments found");
     assert!(
         clauses.len() * 200 <= comments,
         "{} of {comments} doc comments start with a clause; at most 0.5 % may. The first:\n{}",
         clauses.len(),
-        clauses[..clauses.len().min(20)].join("\n")
+        clauses[..clauses.len().min(80)].join("\n")
     );
+}
+
+#[test]
+fn doc_comments_in_cpp_name_their_subject() {
+    let folder = crates_folder().join("plugin/cpp");
+    let entries = std::fs::read_dir(&folder).expect("the plugin has files in C++");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be listed").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "cpp" || extension == "h"));
+    files.sort();
+    let (comments, clauses) = clause_heads(&files);
+    assert!(comments > 200, "only {comments} doc comments found");
+    assert!(clauses.is_empty(), "doc comments start with a clause:\n{}", clauses.join("\n"));
 }
 
 #[test]
 fn clauses_are_noticed() {
     assert!(starts_with_clause("/// What it does.") && starts_with_clause("//! The same, but slower."));
+    assert!(starts_with_clause("// Where it is.") && starts_with_clause("/// Those of a loop."));
     assert!(!starts_with_clause("/// Whole functions.") && !starts_with_clause("/// However it is."));
     assert_eq!(doc_heads("/// One\n/// What\nfn f() {}\n// no\n/// no\n//! Two"), [(1, "/// One")]);
+    assert_eq!(doc_heads("// A file\n#include <a>\n// no\n"), [(1, "// A file")]);
 }
 
 /// A term that was replaced, and the present one.
@@ -213,30 +238,47 @@ const REPLACED_TERMS: [ReplacedTerm; 22] = [
     in_prose("ways out", "exits"),
     in_prose("in turns", "alternating, run-time selection"),
     in_prose("what became of", "report, outcome"),
-    in_prose("beside", "next to"),
+    replaced("beside", "next to"),
     in_prose("in front of", "before"),
 ];
 
-/// Maximum number of lines with replaced terms: what lands before a sweep.
-const MOST_LEFT: usize = 30;
+/// Maximum number of lines with replaced terms: those of tests/cuda/driver_api.cpp.
+const MOST_LEFT: usize = 3;
 
 /// Files that may contain replaced terms: this list, the history of users and decisions, and foreign texts.
-const EXEMPT: [&str; 6] =
-    ["docs/decisions/", "CHANGELOG.md", "harness/naming.rs", "tests/nvptx/", "tests/baselines/", "/target/"];
+const EXEMPT: [&str; 7] = [
+    "docs/decisions/",
+    "CHANGELOG.md",
+    "harness/naming.rs",
+    "curand/src/joe_kuo.txt",
+    "tests/nvptx/",
+    "tests/baselines/",
+    "/target/",
+];
+
+/// True if a term stays in a file: files that read the variable `HOME` have home folders.
+fn is_kept(term: &str, text: &str) -> bool {
+    term.starts_with("home") && text.contains("HOME")
+}
 
 /// True if the byte can be part of a word.
 fn is_of_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte >= 0x80
 }
 
-/// True if the text contains the term as a word or as a part of a name in snake case.
+/// True if the text contains the term as a word or as a part of a name, in snake case, camel case or capitals.
 fn contains_term(text: &str, term: &str) -> bool {
     let bytes = text.as_bytes();
-    text.match_indices(term).any(|(at, _)| {
+    let is_inside_word = |before: u8, after: u8| {
+        let is_hump = before.is_ascii_lowercase() && after.is_ascii_uppercase();
+        is_of_word(before) && is_of_word(after) && !is_hump
+    };
+    text.to_ascii_lowercase().match_indices(term).any(|(at, _)| {
         let end = at + term.len();
         let is_symbol = !term.is_ascii();
-        is_symbol
-            || !(at > 0 && is_of_word(bytes[at - 1]) || bytes.get(end).is_some_and(|&it| is_of_word(it)))
+        let starts_inside = at > 0 && is_inside_word(bytes[at - 1], bytes[at]);
+        let ends_inside = bytes.get(end).is_some_and(|&after| is_inside_word(bytes[end - 1], after));
+        is_symbol || !starts_inside && !ends_inside
     })
 }
 
@@ -297,7 +339,7 @@ fn replaced_terms_do_not_come_back() {
             lines += 1;
             for term in &REPLACED_TERMS {
                 let words = if term.is_prose { prose_of(&extension, line) } else { line };
-                if contains_term(words, term.old) {
+                if contains_term(words, term.old) && !is_kept(term.old, &text) {
                     found.push(format!(
                         "{shown}:{}: `{}`, now {}: {}",
                         number + 1,
@@ -322,7 +364,11 @@ fn replaced_terms_do_not_come_back() {
 #[test]
 fn replaced_terms_are_found() {
     assert!(contains_term("it is told", "told") && contains_term("fn was_asked()", "asked"));
+    assert!(contains_term("Told by one", "told") && contains_term("const MOST_ASKED: u32", "asked"));
+    assert!(contains_term("Operand::Beside(class)", "beside") && contains_term("isAskedFor()", "asked"));
     assert!(!contains_term("unrecorded", "told") && !contains_term("parting2", "parting"));
+    assert!(!contains_term("MASKED_STORES", "asked") && !contains_term("Maskedness", "asked"));
+    assert!(is_kept("home", "export HOME=/tmp") && !is_kept("home", "home of a value"));
     assert!(contains_term("operands \u{22a4}", "\u{22a4}"));
     assert_eq!(prose_of("rs", "let beside = 1; // next"), "// next");
     assert_eq!((prose_of("hed", "func @beside()"), prose_of("md", "beside")), ("", "beside"));

@@ -90,7 +90,7 @@ fn functions(op: Op, lanes: u16, list: &mut Vec<(Function, Vec<Type>)>) {
                     OperandConstraint::BoolOfT
                     | OperandConstraint::Choice
                     | OperandConstraint::MaskOfResult => Type::mask(lanes),
-                    OperandConstraint::Beside(_) => Type::Vector(Scalar::I16, lanes),
+                    OperandConstraint::SameLanes(_) => Type::Vector(Scalar::I16, lanes),
                     OperandConstraint::LaneOfT => Type::Scalar(scalar),
                     OperandConstraint::Free(class) if class.contains(vector) => vector,
                     OperandConstraint::Free(_) => {

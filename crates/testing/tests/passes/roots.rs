@@ -31,7 +31,7 @@ fn cpu_named(name: &str) -> Cpu {
     Cpu::named(name).unwrap_or_else(|error| panic!("{error}"))
 }
 
-const SAID: &str = ", !heddle.rsqrt !0";
+const RSQRT_MARK: &str = ", !heddle.rsqrt !0";
 
 #[test]
 fn estimates_are_used_where_machine_and_source_permit() {
@@ -39,14 +39,14 @@ fn estimates_are_used_where_machine_and_source_permit() {
         let text = optimized(&text(16, printed), &cpu_named(cpu)).text();
         text.matches("call <16 x float> @llvm.x86.avx512.rsqrt14").count()
     };
-    assert_eq!(count(SAID, "avx512"), 1);
+    assert_eq!(count(RSQRT_MARK, "avx512"), 1);
     assert_eq!(count("", "avx512"), 0);
-    assert_eq!(count(SAID, "avx2"), 0);
+    assert_eq!(count(RSQRT_MARK, "avx2"), 0);
 }
 
 /// Runs a function on these numbers, in vectors of `lanes` lanes.
 fn run(lanes: u32, numbers: &[f32]) -> Vec<f32> {
-    let module = optimized(&text(lanes, SAID), &Cpu::host());
+    let module = optimized(&text(lanes, RSQRT_MARK), &Cpu::host());
     let jit = Jit::new(module, CodegenLevel::Default, &[]).unwrap_or_else(|error| panic!("{error}"));
     let entry = jit.entry("f").unwrap_or_else(|error| panic!("{error}"));
     let lanes = lanes as usize;

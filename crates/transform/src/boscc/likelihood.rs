@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn indices_and_data_are_told_apart() {
+    fn indices_are_distinguished_from_data() {
         let text = "func @f(v0: ptr(global) uniform, v1: i32 uniform, v2: i32 varying) {
 block0:
   v3 = lane i32

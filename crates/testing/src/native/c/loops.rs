@@ -27,7 +27,7 @@ const TRIPS: [u32; 16] = [0, 1, 2, 3, 5, 8, 15, 16, 17, 31, 32, 33, 47, 64, 66, 
 /// Bytes that a loop returns.
 const RESULTS: usize = 64;
 /// Features that a minimum percentage of all loops must have.
-const ASKED: &[(&str, u32)] = &[
+const MINIMUM_SHARES: &[(&str, u32)] = &[
     ("omp simd", 20),
     ("safelen", 4),
     ("assume_safety", 20),
@@ -85,11 +85,11 @@ struct CLoop {
 pub fn plugin() -> Result<PathBuf, String> {
     let here = std::env::current_exe().map_err(|reason| reason.to_string())?;
     let name = "libheddle_plugin.so";
-    let beside = here.with_file_name(name);
-    let all = [Some(beside.clone()), here.parent().map(|folder| folder.join("deps").join(name))];
+    let sibling = here.with_file_name(name);
+    let all = [Some(sibling.clone()), here.parent().map(|folder| folder.join("deps").join(name))];
     let above = here.parent().and_then(Path::parent).map(|folder| folder.join(name));
     let found = all.into_iter().chain([above]).flatten().find(|path| path.exists());
-    found.ok_or_else(|| format!("{} is missing: `cargo build -p heddle-plugin` makes it", beside.display()))
+    found.ok_or_else(|| format!("{} is missing: `cargo build -p heddle-plugin` makes it", sibling.display()))
 }
 
 /// Vector code of a program with marks.
@@ -506,7 +506,7 @@ pub(in crate::native) fn reduced(folder: &Path, find: &NativeFind) -> String {
 pub fn lacks(tally: &NativeTally) -> Vec<String> {
     let count = |name: &str| tally.features.get(name).copied().unwrap_or(0);
     let share = |name: &str| 100 * count(name) / tally.programs.max(1);
-    let mut lacks: Vec<String> = ASKED
+    let mut lacks: Vec<String> = MINIMUM_SHARES
         .iter()
         .filter(|&&(name, least)| share(name) < u64::from(least))
         .map(|&(name, least)| format!("{name} {} % < {least} %", share(name)))

@@ -52,7 +52,7 @@ const SAMPLE: u64 = 4;
 const PRELUDE: &str = include_str!("prelude.c");
 
 /// Features that a minimum percentage of all programs must have.
-const ASKED: &[(&str, u32)] = &[
+const MINIMUM_SHARES: &[(&str, u32)] = &[
     ("nested loops", 20),
     ("loops with several exits", 20),
     ("early returns", 20),
@@ -522,7 +522,7 @@ pub fn lacks(tally: &NativeTally) -> Vec<String> {
     let share = |name: &str, of: u64| {
         100.0 * tally.features.get(name).copied().unwrap_or(0) as f64 / of.max(1) as f64
     };
-    let mut lacks: Vec<String> = ASKED
+    let mut lacks: Vec<String> = MINIMUM_SHARES
         .iter()
         .map(|&(name, least)| (name, share(name, tally.programs), least))
         .filter(|(_, share, least)| *share < f64::from(*least))

@@ -1,6 +1,6 @@
 //! Generated nests of loops with marks, through the plugin: the topic `marked-nests`.
 //!
-//! The outputs must have the bits of clang's scalar code, for each brush that the plugin is told, and without one.
+//! The outputs must have the bits of clang's scalar code, for each brush that an option fixes, and without one.
 
 use super::super::hed::TargetWorkshops;
 use super::super::tally::{NativeFind, NativeTally, Phase, TestedPair};
@@ -19,7 +19,7 @@ pub const FORMS: &[&str] =
     &["", "brush=none", "W=4", "W=16", "brush=2x8", "brush=4x4", "brush=8x2", "brush=4x16", "brush=16x4"];
 const CALLS: u64 = 4;
 /// Features that a minimum percentage of all nests must have.
-const ASKED: &[(&str, u32)] = &[
+const MINIMUM_SHARES: &[(&str, u32)] = &[
     ("two levels", 40),
     ("three levels", 15),
     ("collapse", 20),
@@ -312,7 +312,7 @@ pub(in crate::native) fn reduced(folder: &Path, find: &NativeFind) -> String {
 pub fn lacks(tally: &NativeTally) -> Vec<String> {
     let count = |name: &str| tally.features.get(name).copied().unwrap_or(0);
     let share = |name: &str| 100 * count(name) / tally.programs.max(1);
-    let few = ASKED.iter().filter(|&&(name, least)| share(name) < u64::from(least));
+    let few = MINIMUM_SHARES.iter().filter(|&&(name, least)| share(name) < u64::from(least));
     let mut lacks: Vec<String> =
         few.map(|&(name, least)| format!("{name} {} % < {least} %", share(name))).collect();
     let vectorized = 100 * count(VECTORIZED) / tally.all_pairs().max(1);
