@@ -1,4 +1,5 @@
 // Programs that must build, and what of them works: each was refused as a whole once.
+// covers: cl_khr_extended_async_copies
 #include "check.h"
 #include <math.h>
 
@@ -107,6 +108,89 @@ static void spaces(struct setting s) {
   int of_spaces[] = {11, 22, 34};
   for (int i = 0; i < 9; i++) EXPECT(out[i] == of_spaces[i % 3] + (i < 5 ? 100 : 2000));
   EXPECT(out[20] == 1);
+}
+
+// Functions of sub-groups and of integers in versions of the language before 2.0.
+static void extensions(struct setting s) {
+  launch(s,
+         "#pragma OPENCL EXTENSION cl_khr_subgroup_shuffle : enable\n"
+         "#pragma OPENCL EXTENSION cl_khr_extended_bit_ops : enable\n"
+         "#if !cl_khr_subgroup_shuffle || !cl_khr_subgroup_shuffle_relative || !cl_khr_subgroup_ballot || \\\n"
+         "    !cl_khr_subgroup_non_uniform_vote || !cl_khr_subgroup_extended_types || !cl_khr_subgroup_rotate || \\\n"
+         "    !cl_khr_subgroup_non_uniform_arithmetic || !cl_khr_subgroup_clustered_reduce || !cl_khr_extended_bit_ops\n"
+         "#error an extension is missing\n"
+         "#endif\n"
+         "kernel void k(global int *out) {\n"
+         "  int i = get_global_id(0);\n"
+         "  uint lane = get_sub_group_local_id();\n"
+         "  int x = sub_group_shuffle(i, lane) == i && sub_group_shuffle_up(lane, 0u) == lane;\n"
+         "  x += sub_group_ballot_bit_count(sub_group_ballot(1)) == get_sub_group_size();\n"
+         "  x += sub_group_non_uniform_any(i + 1) != 0;\n"
+         "  x += sub_group_broadcast((char)5, 0) == 5;\n"
+         "  x += sub_group_rotate(7, 1) == 7;\n"
+         "  x += sub_group_non_uniform_reduce_add(1) == get_sub_group_size();\n"
+         "  x += sub_group_clustered_reduce_max(3, 1) == 3;\n"
+         "  x += bit_reverse(1u) == 0x80000000u;\n"
+         "  out[i] = x;\n"
+         "}\n", "-cl-std=CL1.2", 16);
+  for (int i = 0; i < 16; i++) EXPECT(out[i] == 8);
+}
+
+// Lines and planes between global and local memory: offsets and distances count elements.
+static void block_copies(struct setting s) {
+  launch(s,
+         "kernel void k(global int *out) {\n"
+         "  local int tile[32];\n"
+         "  int i = get_local_id(0);\n"
+         "  for (int j = i; j < 32; j += get_local_size(0)) { out[j] = j; tile[j] = -1; }\n"
+         "  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);\n"
+         "  event_t e = async_work_group_copy_2D2D(tile, 1, out, 2, sizeof(int), 3, 2, 8, 4, 0);\n"
+         "  e = async_work_group_copy_3D3D(tile, 16, out, 1, sizeof(int), 1, 2, 2, 4, 12, 2, 4, e);\n"
+         "  wait_group_events(1, &e);\n"
+         "  e = async_work_group_copy_2D2D(out, 32, tile, 0, sizeof(int), 8, 2, 16, 8, 0);\n"
+         "  e = async_work_group_copy_3D3D(out, 96, tile, 1, sizeof(short), 2, 1, 3, 2, 2, 2, 4, e);\n"
+         "  wait_group_events(1, &e);\n"
+         "}\n", "-cl-std=CL3.0", 5);
+  int lines[] = {-1, 2, 3, 4, -1, 10, 11, 12, 1, -1, 5, -1, 13, -1, 17, -1};
+  for (int i = 0; i < 16; i++) EXPECT(out[32 + i] == lines[i]);
+  // Elements of two bytes, from the second one on: halves of neighbouring numbers.
+  unsigned short halves[2];
+  memcpy(halves, out + 48, sizeof halves);
+  EXPECT(halves[0] == 0xffff && halves[1] == 2);
+  memcpy(halves, out + 50, sizeof halves);
+  EXPECT(halves[0] == 0 && halves[1] == 3);
+}
+
+// Kernels with pipes, and with queues of the device, are refused by name.
+static void refused_features(struct setting s) {
+  const char *source =
+      "kernel void k(global int *a) { a[get_global_id(0)] = 1; }\n"
+      "kernel void pipes(read_only pipe int p, global int *a) { int x; if (read_pipe(p, &x) == 0) a[0] = x; }\n"
+      "kernel void enqueues(global int *a) {\n"
+      "  enqueue_kernel(get_default_queue(), CLK_ENQUEUE_FLAGS_WAIT_KERNEL, ndrange_1D(4), ^{ a[get_global_id(0)] += 1; });\n"
+      "}\n";
+  const char *versions[] = {"-cl-std=CL2.0", "-cl-std=CL3.0"};
+  for (int i = 0; i < 2; i++) {
+    cl_int error;
+    cl_program program = build(s, source, versions[i]);
+    char log[4096], names[64];
+    CHECK(clGetProgramBuildInfo(program, s.device, CL_PROGRAM_BUILD_LOG, sizeof log, log, NULL));
+    EXPECT(strstr(log, "the kernel `pipes` cannot be launched: @pipes: pipes and queues"));
+    EXPECT(strstr(log, "the kernel `enqueues` cannot be launched: program.cl:4:"));
+    EXPECT(strstr(log, "pipes and queues of the device are not supported"));
+    CHECK(clGetProgramInfo(program, CL_PROGRAM_KERNEL_NAMES, sizeof names, names, NULL));
+    EXPECT(!strstr(names, "block"));
+    clCreateKernel(program, "enqueues", &error);
+    EXPECT(error == CL_INVALID_KERNEL_DEFINITION);
+    cl_kernel kernel = clCreateKernel(program, "k", &error);
+    CHECK(error);
+    CHECK(clReleaseKernel(kernel));
+    CHECK(clReleaseProgram(program));
+  }
+  // The features are not claimed.
+  launch(s,
+         "#if defined __opencl_c_pipes || defined __opencl_c_device_enqueue\n#error pipe\n#endif\n"
+         "kernel void k(global int *out) { out[0] = 1; }\n", "-cl-std=CL3.0", 1);
 }
 
 // A kernel that is refused does not affect the others.
@@ -244,7 +328,10 @@ int main(void) {
   masks(s);
   sources(s);
   spaces(s);
+  extensions(s);
+  block_copies(s);
   refusals(s);
+  refused_features(s);
   linked(s);
   contexts(s);
   end(s);

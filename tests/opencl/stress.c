@@ -13,9 +13,14 @@ static const char *source =
     "  barrier(CLK_LOCAL_MEM_FENCE);\n"
     "  a[get_global_id(0)] = b[n - 1 - i];\n"
     "}\n"
-    "kernel void count(global uint *all) { atomic_inc(all); }\n";
+    "kernel void count(global uint *all) { atomic_inc(all); }\n"
+    "kernel void shade(read_only image2d_t from, write_only image2d_t to, uint by) {\n"
+    "  const sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO_EDGE | CLK_FILTER_NEAREST;\n"
+    "  int2 at = (int2)(get_global_id(0), get_global_id(1));\n"
+    "  write_imageui(to, at, read_imageui(from, nearest, at) + by);\n"
+    "}\n";
 
-enum { N = 256, LOCAL = 16, MOST = 64 };
+enum { N = 256, LOCAL = 16, MOST = 64, WIDTH = 16, KERNELS = 4 };
 
 static struct setting s;
 static cl_program program;
@@ -35,6 +40,33 @@ static void CL_CALLBACK done(cl_event event, cl_int status, void *data) {
 }
 
 static cl_uint next(cl_uint *seed) { return (*seed = *seed * 1664525u + 1013904223u) >> 8; }
+
+// Copies a buffer to an image, adds to all texels, and copies the result back. The event is that of the last command.
+static cl_event shade_buffer(cl_command_queue queue, cl_mem memory, cl_uint by, cl_event before) {
+  cl_int error;
+  cl_image_format format = {CL_R, CL_UNSIGNED_INT32};
+  cl_image_desc shape = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = WIDTH, .image_height = N / WIDTH};
+  cl_mem from = clCreateImage(s.context, CL_MEM_READ_WRITE, &format, &shape, NULL, &error);
+  CHECK(error);
+  cl_mem to = clCreateImage(s.context, CL_MEM_READ_WRITE, &format, &shape, NULL, &error);
+  CHECK(error);
+  cl_kernel shade = clCreateKernel(program, "shade", &error);
+  CHECK(error);
+  size_t origin[3] = {0}, region[] = {WIDTH, N / WIDTH, 1};
+  cl_event copied, shaded, copied_back;
+  CHECK(clEnqueueCopyBufferToImage(queue, memory, from, 0, origin, region, 1, &before, &copied));
+  CHECK(clSetKernelArg(shade, 0, sizeof from, &from));
+  CHECK(clSetKernelArg(shade, 1, sizeof to, &to));
+  CHECK(clSetKernelArg(shade, 2, sizeof by, &by));
+  CHECK(clEnqueueNDRangeKernel(queue, shade, 2, NULL, region, NULL, 1, &copied, &shaded));
+  CHECK(clEnqueueCopyImageToBuffer(queue, to, memory, origin, region, 0, 1, &shaded, &copied_back));
+  CHECK(clReleaseEvent(copied));
+  CHECK(clReleaseEvent(shaded));
+  CHECK(clReleaseKernel(shade));
+  CHECK(clReleaseMemObject(from));
+  CHECK(clReleaseMemObject(to));
+  return copied_back;
+}
 
 // One queue, some commands whose order is given by the queue or by events, and what they must have left.
 static void one_round(cl_uint *seed) {
@@ -62,7 +94,7 @@ static void one_round(cl_uint *seed) {
     size_t global = N, local = LOCAL;
     cl_event event;
     cl_uint by = next(seed);
-    switch (next(seed) % 4) {
+    switch (next(seed) % 5) {
       case 0:
         CHECK(clSetKernelArg(step, 1, sizeof by, &by));
         CHECK(clEnqueueNDRangeKernel(queue, step, 1, NULL, &global, NULL, 1, &before, &event));
@@ -79,6 +111,10 @@ static void one_round(cl_uint *seed) {
       case 2:
         CHECK(clEnqueueFillBuffer(queue, memory, &by, sizeof by, 64, 128, 1, &before, &event));
         for (int i = 16; i < 48; i++) expected[i] = by;
+        break;
+      case 3:
+        event = shade_buffer(queue, memory, by, before);
+        for (int i = 0; i < N; i++) expected[i] += by;
         break;
       default:
         CHECK(clEnqueueNDRangeKernel(queue, count, 1, NULL, &global, NULL, 1, &before, &event));
@@ -117,9 +153,9 @@ static void one_build(cl_uint *seed) {
   char options[32];
   sprintf(options, "-D PLACE=%u", next(seed) % 8);
   CHECK(clBuildProgram(own, 0, NULL, options, NULL, NULL));
-  cl_kernel kernels[3];
-  CHECK(clCreateKernelsInProgram(own, 3, kernels, NULL));
-  for (int i = 0; i < 3; i++) CHECK(clReleaseKernel(kernels[i]));
+  cl_kernel kernels[KERNELS];
+  CHECK(clCreateKernelsInProgram(own, KERNELS, kernels, NULL));
+  for (int i = 0; i < KERNELS; i++) CHECK(clReleaseKernel(kernels[i]));
   CHECK(clReleaseProgram(own));
   CHECK(clReleaseContext(context));
 }

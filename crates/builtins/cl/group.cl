@@ -50,6 +50,34 @@ static PURE size_t group_size(void) { return get_local_size(0) * get_local_size(
   FUNCTION void prefetch(const __global T *from, size_t count) {}
 #define COPIES(T) COPY(T, __local, __global) COPY(T, __global, __local) COPY_STRIDED(T)
 NUMBERS(WIDTHS, COPIES)
+
+// Copies of lines and planes. Offsets and distances count elements of `bytes` bytes.
+#define COPY_LINES(to_space, from_space) \
+  CONVERGENT event_t async_work_group_copy_3D3D( \
+      to_space void *to, size_t to_offset, const from_space void *from, size_t from_offset, size_t bytes, size_t elements, \
+      size_t lines, size_t planes, size_t from_line, size_t from_plane, size_t to_line, size_t to_plane, event_t event) { \
+    to_space char *target = (to_space char *)to + to_offset * bytes; \
+    const from_space char *source = (const from_space char *)from + from_offset * bytes; \
+    for (size_t plane = 0; plane < planes; plane++) { \
+      for (size_t line = 0; line < lines; line++) { \
+        to_space char *row = target + (plane * to_plane + line * to_line) * bytes; \
+        const from_space char *source_row = source + (plane * from_plane + line * from_line) * bytes; \
+        for (size_t i = get_local_linear_id(); i < elements * bytes; i += group_size()) { \
+          row[i] = source_row[i]; \
+        } \
+      } \
+    } \
+    return event; \
+  } \
+  CONVERGENT event_t async_work_group_copy_2D2D(to_space void *to, size_t to_offset, const from_space void *from, \
+                                                size_t from_offset, size_t bytes, size_t elements, size_t lines, \
+                                                size_t from_line, size_t to_line, event_t event) { \
+    return async_work_group_copy_3D3D(to, to_offset, from, from_offset, bytes, elements, lines, 1, from_line, 0, to_line, \
+                                      0, event); \
+  }
+COPY_LINES(__local, __global)
+COPY_LINES(__global, __local)
+
 CONVERGENT void wait_group_events(int count, __private event_t *events) {
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 }

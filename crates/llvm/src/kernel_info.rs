@@ -155,6 +155,8 @@ fn hinted_type(func: Val<'_>, kind: u32) -> Option<String> {
 
 /// LLVM's number of the calling convention of kernels.
 pub(crate) const SPIR_KERNEL: u32 = 76;
+/// Calling convention of functions.
+pub(crate) const SPIR_FUNCTION: u32 = 75;
 
 /// Returns the kernels of a module in order.
 pub fn kernels(module: &LlvmModule) -> Vec<KernelInfo> {

@@ -1,11 +1,12 @@
 //! In-process clang: compiles OpenCL C to LLVM IR without files or processes, from any thread.
 
+use crate::compiler_threads::{CompilerThread, while_waiting};
 use crate::defined_divisions::define_divisions;
 use crate::disjoint_addends::pair_disjoint_addends;
 use crate::fatal_errors::{catch_fatal_errors, handle_diagnostics};
 use crate::image_types::replace_image_types;
 use crate::indices::restore_indices;
-use crate::kernel_info::SPIR_KERNEL;
+use crate::kernel_info::{SPIR_FUNCTION, SPIR_KERNEL};
 use crate::private_arrays::locate_arrays;
 use crate::read::read_ir;
 use crate::small_loops::unroll_small_loops;
@@ -79,6 +80,31 @@ const FEATURES: &str = "-cl-ext=-all,+cl_khr_byte_addressable_store,+cl_khr_glob
     +__opencl_c_ext_fp32_local_atomic_min_max,+__opencl_c_ext_fp64_global_atomic_add,\
     +__opencl_c_ext_fp64_global_atomic_min_max,+__opencl_c_ext_fp64_local_atomic_add,\
     +__opencl_c_ext_fp64_local_atomic_min_max";
+
+/// Features of programs with pipes or device-side enqueue, which the importer refuses by kernel.
+const REFUSED_FEATURES: &str = ",+__opencl_c_pipes,+__opencl_c_device_enqueue";
+/// Words of such programs.
+const REFUSED_WORDS: [&str; 5] = ["pipe", "enqueue_kernel", "queue_t", "get_default_queue", "clk_event_t"];
+/// Suffix of the kernels that clang makes of enqueued blocks.
+const BLOCK_KERNEL: &str = "_block_invoke_kernel";
+
+/// Extensions that clang knows from OpenCL C 2.0 on only, but whose functions it declares in older versions as well.
+const OLD_EXTENSIONS: [&str; 11] = [
+    "cl_khr_subgroups",
+    "cl_khr_subgroup_shuffle",
+    "cl_khr_subgroup_shuffle_relative",
+    "cl_khr_subgroup_ballot",
+    "cl_khr_subgroup_non_uniform_vote",
+    "cl_khr_subgroup_extended_types",
+    "cl_khr_subgroup_non_uniform_arithmetic",
+    "cl_khr_subgroup_clustered_reduce",
+    "cl_khr_subgroup_rotate",
+    "cl_khr_extended_bit_ops",
+    "cl_ext_float_atomics",
+];
+
+/// Declarations of functions that clang's header lacks.
+const OWN_DECLARATIONS: &str = include_str!("opencl_declarations.h");
 
 /// Warnings of older clang versions, which many programs trigger, and which are errors in today's clang.
 const ONCE_WARNED: [&str; 3] = ["incompatible-pointer-types", "int-conversion", "implicit-int"];
@@ -227,11 +253,13 @@ pub fn compile_opencl_with(
     options: &OpenClOptions,
 ) -> Result<(LlvmModule, String), String> {
     std::thread::scope(|scope| {
-        let run = || compile_here(source, name, options);
+        let run = || {
+            let _registered = CompilerThread::enter();
+            compile_here(source, name, options)
+        };
         let thread = std::thread::Builder::new().name("clang".into()).stack_size(STACK);
         match thread.spawn_scoped(scope, run) {
-            Ok(thread) => thread
-                .join()
+            Ok(thread) => while_waiting(|| thread.join())
                 .unwrap_or_else(|_| Err("error: internal error of the compiler: please report it\n".into())),
             Err(reason) => Err(format!("error: no thread for the compiler: {reason}\n")),
         }
@@ -239,8 +267,27 @@ pub fn compile_opencl_with(
 }
 
 fn compile_here(source: &str, name: &str, options: &OpenClOptions) -> Result<(LlvmModule, String), String> {
-    let call =
-        ClangInvocation::new(source, name, options, FEATURES, &["-emit-llvm-only", "-disable-llvm-passes"])?;
+    let plain = compile_with_features(source, name, options, FEATURES);
+    if plain.is_ok() || !REFUSED_WORDS.iter().any(|word| source.contains(word)) {
+        return plain;
+    }
+    // Only the kernels that reach pipes or queues are refused, so clang must take them.
+    compile_with_features(source, name, options, &format!("{FEATURES}{REFUSED_FEATURES}"))
+}
+
+fn compile_with_features(
+    source: &str,
+    name: &str,
+    options: &OpenClOptions,
+    features: &str,
+) -> Result<(LlvmModule, String), String> {
+    let call = ClangInvocation::new(
+        source,
+        name,
+        options,
+        features,
+        &["-emit-llvm-only", "-disable-llvm-passes", "-fblocks"],
+    )?;
     let (mut context, mut module, mut messages) =
         (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
     let (words, files) = (call.words(), call.files());
@@ -264,6 +311,7 @@ fn compile_here(source: &str, name: &str, options: &OpenClOptions) -> Result<(Ll
     // SAFETY: the shim made both for this call and hands them over.
     let module = unsafe { LlvmModule::from_raw(context, module) };
     handle_diagnostics(module.context());
+    hide_block_kernels(&module);
     let module = replace_image_types(module).map_err(|reason| format!("{log}error: {reason}\n"))?;
     match finish(&module, options) {
         Ok(()) => Ok((module, log)),
@@ -403,6 +451,18 @@ fn hide_kernel_stubs(module: &LlvmModule) {
     }
 }
 
+/// Makes functions of the kernels of enqueued blocks: programs do not launch them.
+fn hide_block_kernels(module: &LlvmModule) {
+    let is_one = |func: &Val<'_>| func.call_conv() == SPIR_KERNEL && func.name().ends_with(BLOCK_KERNEL);
+    for func in module.functions().filter(is_one) {
+        // SAFETY: a live function, which nothing calls.
+        unsafe {
+            LLVMSetFunctionCallConv(func.0, SPIR_FUNCTION);
+            LLVMSetLinkage(func.0, LLVMLinkage::LLVMInternalLinkage);
+        }
+    }
+}
+
 /// Deletes the functions that no kernel of an executable reaches. Functions that stay keep their linkage, but for kernel stubs, which
 /// become internal. Without kernels, all functions stay.
 ///
@@ -539,7 +599,11 @@ impl<'a> ClangInvocation<'a> {
         // Device version, which clang leaves to the driver, and the name of a version that clang does not know.
         words.extend(["-D__OPENCL_VERSION__=310", "-DCL_VERSION_3_1=310"].map(Into::into));
         // Extensions that clang does not know: of the host only, and an attribute that clang has anyway.
-        let others = ["-Dcl_khr_image2d_from_buffer=1", "-Dcl_intel_required_subgroup_size=1"];
+        let others = [
+            "-Dcl_khr_image2d_from_buffer=1",
+            "-Dcl_intel_required_subgroup_size=1",
+            "-Dcl_khr_extended_async_copies=1",
+        ];
         words.extend(others.map(Into::into));
         // Downgrade these errors to warnings, unless all warnings are errors.
         if !options.words.iter().any(|word| word == "-Werror") {
@@ -552,14 +616,14 @@ impl<'a> ClangInvocation<'a> {
         let last = options.words.iter().rev().find(|word| word.starts_with("-cl-std="));
         let is_old = last.is_none_or(|word| word.starts_with("-cl-std=CL1"));
         if is_old {
-            // The extension is one of OpenCL 1.2, too; clang knows it from 2.0 on.
-            words.push("-Dcl_khr_subgroups=1".into());
-            if source.contains("cl_khr_subgroups") {
+            words.extend(OLD_EXTENSIONS.map(|name| format!("-D{name}=1")));
+            if OLD_EXTENSIONS.iter().any(|name| source.contains(name)) {
                 words.push("-Wno-ignored-pragmas".into());
             }
         }
         words.extend(arguments(&options.words)?);
-        let mut files = vec![(format!("{FOLDER}/opencl-c-base.h"), Cow::Borrowed(BASE_HEADER.as_bytes()))];
+        let header = format!("{BASE_HEADER}{OWN_DECLARATIONS}");
+        let mut files = vec![(format!("{FOLDER}/opencl-c-base.h"), Cow::Owned(header.into_bytes()))];
         files.extend(
             options
                 .headers

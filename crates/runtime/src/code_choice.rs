@@ -25,6 +25,7 @@ use crate::selection::Trials;
 use crate::vector_code::{CodeForm, CodeVariant};
 use heddle_ir::types::MAX_DEFAULT_LANES;
 use heddle_llvm::catch_fatal_errors;
+use heddle_transform::{KnownImages, KnownStrides, LaunchPromises, WorkItemLayout};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -348,17 +349,26 @@ impl PreparedKernel {
     fn defer_choice(&self, launches: &LaunchGroups, items: u64) -> Option<CodeVariant> {
         let LaunchGroups { base, local, is_uniform } = *launches;
         let variants = self.variants_of(base, local, is_uniform);
-        let compiled = variants.iter().filter(|it| self.is_compiled(it));
-        let compiled: Vec<_> = compiled.map(|it| (*it, self.code_if_ready(*it))).collect();
+        let general = self.general_variants_of(launches);
+        let compiled = variants.iter().chain(&general).copied().filter(|it| self.is_compiled(it));
+        let compiled: Vec<_> = compiled.map(|it| (it, self.code_if_ready(it))).collect();
         let mut state = self.choice_state();
         if state.choices.contains_key(launches) || environment::forced_code().is_some() {
             return None;
         }
         let known = state.known.as_ref()?;
         let missing = variants.iter().filter(|it| !known.contains_key(&it.key())).count();
-        let worth_estimates = WORTH_ESTIMATES * missing as f64 * state.seconds;
+        let estimates = missing as f64 * state.seconds;
         let timed = compiled.into_iter().filter_map(|(code, ready)| match known.get(&code.key())? {
-            Some(estimate) => Some((code, estimate.time * ESTIMATED_TENTH, worth_estimates)),
+            Some(estimate) if variants.contains(&code) => {
+                Some((code, estimate.time * ESTIMATED_TENTH, WORTH_ESTIMATES * estimates))
+            }
+            // Code for launches like this one can be much faster, but takes a compilation, too.
+            Some(estimate) => {
+                let compilation = ready.as_ref()?.compile_time.as_secs_f64();
+                let idle = idle_factor(&code, &base, local);
+                Some((code, estimate.time * idle * ESTIMATED_TENTH, estimates + compilation))
+            }
             // The kernel is too large for estimates, and other code takes at least as long to compile.
             None => {
                 let ready = ready?;
@@ -366,7 +376,19 @@ impl PreparedKernel {
                 Some((code, COLD_SHARE * ready.pace()? * 1e-9, worth))
             }
         });
-        let (code, time, worth) = timed.min_by(|one, other| one.1.total_cmp(&other.1))?;
+        let of_least_time = |one: &(CodeVariant, f64, f64), other: &(_, f64, f64)| one.1.total_cmp(&other.1);
+        // Where groups have several sizes, as in programs that tune themselves, one code for all of them comes first.
+        let has_other_groups = state.choices.keys().any(|other| other.local != local);
+        let one_for_all = || {
+            let estimated = general.iter().filter_map(|code| Some((*code, (*known.get(&code.key())?)?)));
+            let of = |(code, estimate): (CodeVariant, EstimatedCost)| {
+                let time = estimate.time * idle_factor(&code, &base, local) * ESTIMATED_TENTH;
+                (code, time, estimates + estimate.instructions * COMPILATION)
+            };
+            estimated.filter(|(code, _)| code.local.is_none()).map(of).min_by(of_least_time)
+        };
+        let (code, time, worth) =
+            timed.min_by(of_least_time).or_else(|| has_other_groups.then(one_for_all).flatten())?;
         let spent = items as f64 * time;
         (spent < worth).then(|| {
             state.choices.insert(*launches, ChoiceProgress::Deferred { code, time, spent, worth });
@@ -406,11 +428,9 @@ impl PreparedKernel {
             self.choice_state().seconds = start.elapsed().as_secs_f64() / count;
             self.keep_estimates(&print_estimates(&known));
         }
-        // Lanes beyond a short row have no work-item.
-        let row = base.axes.to_axes(local)[0].min(MAX_DEFAULT_LANES).next_power_of_two();
         let of = |variant: CodeVariant| {
             let estimate = known.get(&variant.key()).copied().flatten();
-            let idle = f64::from(variant.brush[0].max(row)) / f64::from(row);
+            let idle = idle_factor(&variant, &base, local);
             (variant, estimate.map(|it| EstimatedCost { time: it.time * idle, ..it }))
         };
         let estimates = CodeEstimates { variants: variants.into_iter().map(of).collect() };
@@ -476,6 +496,26 @@ impl PreparedKernel {
         unique
     }
 
+    /// Variants of code for other launches that runs these ones, too: launches that promise less, that may have smaller groups at
+    /// their ends, or whose groups have longer rows.
+    fn general_variants_of(&self, launches: &LaunchGroups) -> Vec<CodeVariant> {
+        let LaunchGroups { base, local, is_uniform } = *launches;
+        let lanes = self.lanes();
+        let mut general = Vec::new();
+        for promises in [base.promises].into_iter().chain(weaker_promises(base.promises)) {
+            let base = CodeVariant { promises, ..base };
+            general.extend(self.variants_of(base, local, is_uniform));
+            if base.single || base.fold == WorkItemLayout::Linear {
+                continue;
+            }
+            general.extend(self.variants_of(CodeVariant { local: None, ..base }, local, false));
+            let rows =
+                [lanes / 2, lanes, 2 * lanes, 4 * lanes].map(|lanes| lanes.clamp(1, MAX_DEFAULT_LANES));
+            general.extend(rows.map(|lanes| CodeVariant { brush: [lanes, 1, 1], local: None, ..base }));
+        }
+        general
+    }
+
     /// Estimates variants by the passes up to stage Wide.
     fn estimates_of(&self, variants: Vec<CodeVariant>) -> KnownEstimates {
         if variants.is_empty() || self.reached_instructions() > MAX_INSTRUCTIONS {
@@ -493,6 +533,29 @@ impl PreparedKernel {
         };
         catch_fatal_errors(STACK, work).map_err(BuildError::from).and_then(|it| it).unwrap_or_default()
     }
+}
+
+/// Lanes of a variant's brushes for each that has a work-item, where launches have groups of this size: lanes beyond a short row have
+/// none.
+fn idle_factor(variant: &CodeVariant, base: &CodeVariant, local: [u32; 3]) -> f64 {
+    let row = base.axes.to_axes(local)[0].min(MAX_DEFAULT_LANES).next_power_of_two();
+    f64::from(variant.brush[0].max(row)) / f64::from(row)
+}
+
+/// Returns promises that hold wherever these do, but for these themselves.
+fn weaker_promises(promises: LaunchPromises) -> impl Iterator<Item = LaunchPromises> {
+    let weaker = move |keep: u32| LaunchPromises {
+        distinct_pointers: promises.distinct_pointers && keep & 1 != 0,
+        bounded_indices: promises.bounded_indices && keep & 2 != 0,
+        strides: if keep & 4 != 0 { promises.strides } else { KnownStrides::default() },
+        images: if keep & 8 != 0 { promises.images } else { KnownImages::default() },
+    };
+    let mut unique = vec![promises];
+    (0..16).rev().map(weaker).filter(move |it| {
+        let is_new = !unique.contains(it);
+        unique.push(*it);
+        is_new
+    })
 }
 
 #[cfg(test)]
@@ -584,6 +647,16 @@ mod tests {
         assert!((worth / 0.0457 - 1.0).abs() < 0.01, "{worth}");
         let fast = estimates.variants[0].0;
         assert!(estimates.worth_of_faster(&fast).is_none());
+    }
+
+    #[test]
+    fn weaker_promises_are_those_with_less() {
+        let promises =
+            LaunchPromises { distinct_pointers: true, bounded_indices: true, ..Default::default() };
+        let weaker: Vec<_> =
+            weaker_promises(promises).map(|it| (it.distinct_pointers, it.bounded_indices)).collect();
+        assert_eq!(weaker, [(false, true), (true, false), (false, false)]);
+        assert_eq!(weaker_promises(LaunchPromises::default()).count(), 0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::body::{BodyImporter, Leaves};
 use super::refusal::{ImportRefusal, ImportResult};
 use super::signature::touches_no_memory;
-use super::types::AddressSpaceMap;
+use super::types::{AddressSpaceMap, DEVICE_OBJECT, refuse_device_objects};
 use crate::space_queries::SPACE_QUERIES;
 use crate::spirv::unsupported_feature;
 use crate::view::Val;
@@ -174,6 +174,7 @@ impl<'m> BodyImporter<'_, 'm> {
                 format!("unknown `convergent` function @{name}: it may observe other lanes"),
                 "use the functions of <heddle.h>, or define it in the same module",
             ),
+            _ if callee.value_type().text().contains(DEVICE_OBJECT) => refuse_device_objects(),
             _ => ImportRefusal::undefined(format!("undefined function @{name}"), DEFINE_HELP),
         })
     }

@@ -8,6 +8,17 @@ use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+/// Start of the types of pipes, queues and events of the device.
+pub(super) const DEVICE_OBJECT: &str = "target(\"spirv.";
+
+/// Refuses pipes and device-side enqueue.
+pub(super) fn refuse_device_objects() -> ImportRefusal {
+    ImportRefusal::new(
+        "pipes and queues of the device are not supported",
+        "use buffers, and launch kernels from the host",
+    )
+}
+
 /// Maximum number of scalars in a value.
 const MAX_LEAVES: u64 = 4096;
 /// Maximum nesting depth of types.
@@ -149,11 +160,8 @@ impl<'m> TypeTable<'m> {
                 let reason = format!("vector type {} without a fixed size", text());
                 return Err(ImportRefusal::new(reason, "compile without SVE and RVV intrinsics"));
             }
-            Kind::LLVMTargetExtTypeKind if text().starts_with("target(\"spirv.") => {
-                return Err(ImportRefusal::new(
-                    "pipes and queues of the device are not supported",
-                    "use buffers",
-                ));
+            Kind::LLVMTargetExtTypeKind if text().starts_with(DEVICE_OBJECT) => {
+                return Err(refuse_device_objects());
             }
             Kind::LLVMX86_AMXTypeKind | Kind::LLVMTargetExtTypeKind => {
                 return Err(ImportRefusal::new(format!("type {} of one machine", text()), "write it in C"));

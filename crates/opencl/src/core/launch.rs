@@ -2,7 +2,7 @@
 
 use crate::core::kernel::divide;
 use crate::core::memory::Address;
-use heddle_ir::{Code as Cause, Diagnostic, Module};
+use heddle_ir::Module;
 use heddle_llvm::{KernelInfo, LlvmModule};
 use heddle_runtime as runtime;
 use heddle_runtime::{BuildServices, KernelCache, LaunchForecast, Pool, environment};
@@ -106,14 +106,6 @@ impl ClExecutable {
         let refusals = imported.refused.iter().chain(&recursive);
         let refusals = refusals.filter_map(|message| Some((message.place.func.as_deref()?, message)));
         let lacking = runtime::with_callers(&module, refusals);
-        // A call to an undefined function is a link error, even if other kernels compile.
-        let is_undefined = |message: &Diagnostic| message.code == Cause::UnknownFunction;
-        if kernels
-            .iter()
-            .any(|kernel| lacking.get(&*kernel.name).is_some_and(|message| is_undefined(message)))
-        {
-            return Err(errors(imported.refused.iter().filter(|message| is_undefined(message))));
-        }
         let lacks = |name: &str| lacking.get(name).map(|message| (name.to_string(), message.to_string()));
         refused.extend(kernels.iter().filter_map(|kernel| lacks(&kernel.name)));
         refused.extend(kernels.iter().filter_map(wrong_sub_group_size));

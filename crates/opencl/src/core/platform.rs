@@ -19,7 +19,7 @@ pub const VENDOR: &str = "Heddle";
 /// OpenCL version string of the platform.
 pub const VERSION: &str = concat!("OpenCL 3.1 Heddle ", env!("CARGO_PKG_VERSION"));
 /// Supported extensions.
-pub const EXTENSIONS: [&str; 39] = [
+pub const EXTENSIONS: [&str; 40] = [
     "cl_khr_icd",
     "cl_khr_byte_addressable_store",
     "cl_khr_fp16",
@@ -42,6 +42,7 @@ pub const EXTENSIONS: [&str; 39] = [
     "cl_intel_required_subgroup_size",
     "cl_ext_float_atomics",
     "cl_khr_expect_assume",
+    "cl_khr_extended_async_copies",
     "cl_khr_extended_bit_ops",
     "cl_khr_integer_dot_product",
     "cl_khr_extended_versioning",

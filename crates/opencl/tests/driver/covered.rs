@@ -59,7 +59,7 @@ fn each_covering_program_is_run() {
 const OPERATIONS: &str = "add mul min max and or xor logical_and logical_or logical_xor";
 
 /// Functions of extensions: of the interface by their names, of the language, too; `*` stands for each of [`OPERATIONS`].
-const FUNCTIONS: [(&str, &str); 26] = [
+const FUNCTIONS: [(&str, &str); 27] = [
     (
         "cl_khr_fp16",
         "acos acosh acospi asin asinh asinpi atan atan2 atanh atanpi atan2pi cbrt ceil copysign cos cosh cospi erf erfc exp exp2 \
@@ -112,6 +112,7 @@ const FUNCTIONS: [(&str, &str); 26] = [
     ),
     ("cl_khr_subgroup_clustered_reduce", "sub_group_clustered_reduce_*"),
     ("cl_khr_subgroup_rotate", "sub_group_rotate sub_group_clustered_rotate"),
+    ("cl_khr_extended_async_copies", "async_work_group_copy_2D2D async_work_group_copy_3D3D"),
     (
         "cl_khr_extended_bit_ops",
         "bitfield_insert bitfield_extract_signed bitfield_extract_unsigned bit_reverse",

@@ -41,6 +41,15 @@ fn the_build_log_has_remarks_on_request() {
     assert!(!lines[second..].iter().any(|line| line.starts_with("  one lane at a time: ")), "{report}");
 }
 
+/// A program that looks for the best size of groups launches each once: the second size gets code that runs all others.
+#[test]
+fn groups_of_many_sizes_share_code() {
+    let (_, report) = printed("group_sizes.c", &[], &[("HEDDLE_REPORT", "1"), ("HEDDLE_CACHE", "0")]);
+    let is_code = |line: &&str| line.starts_with("kernel sums: ") && !line.contains("estimated");
+    let codes: Vec<&str> = report.lines().filter(|line| line.contains(" lanes, ")).filter(is_code).collect();
+    assert!((1..=3).contains(&codes.len()), "{report}");
+}
+
 #[test]
 fn launches_are_verified() {
     let (_, message) = printed("verified.c", &[], &[("HEDDLE_VERIFY", "1")]);

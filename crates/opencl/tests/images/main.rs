@@ -426,20 +426,29 @@ fn check_writes(
     }
 }
 
-/// Depth images give and take single floats.
+/// Depth images, and arrays of them, give and take single floats.
 #[test]
 fn depth_images_hold_floats() {
+    depth_images_of(&TYPES[1], "image2d_depth_t");
+    depth_images_of(&TYPES[4], "image2d_array_depth_t");
+}
+
+fn depth_images_of(ty: &Type, name: &str) {
     let (host, mut random) = (host(), Random(5));
-    let text = c"kernel void sample(read_only image2d_depth_t a, sampler_t s, global const float4 *at, global float *out) {\
-        size_t i = get_global_id(0); out[i] = read_imagef(a, s, at[i].xy); }\
-        kernel void write(write_only image2d_depth_t a, global const int4 *at, global const float *from) {\
-        size_t i = get_global_id(0); write_imagef(a, at[i].xy, from[i]); }";
-    let program = host.build(text, c"-cl-std=CL3.0");
+    let coordinates = ty.coordinates;
+    let text = format!(
+        "kernel void sample(read_only {name} a, sampler_t s, global const float4 *at, global float *out) {{\
+        size_t i = get_global_id(0); out[i] = read_imagef(a, s, at[i].{coordinates}); }}\
+        kernel void write(write_only {name} a, global const int4 *at, global const float *from) {{\
+        size_t i = get_global_id(0); write_imagef(a, at[i].{coordinates}, from[i]); }}"
+    );
+    let text = CString::new(text).expect("no zero byte");
+    let program = host.build(&text, c"-cl-std=CL3.0");
+    let count = SIZE[0] * SIZE[1] * ty.layers();
     for format in [[DEPTH, 0x10d3], [DEPTH, 0x10de]].map(Format) {
-        let ty = &TYPES[1];
-        let contents = texels(&mut random, format, SIZE[0] * SIZE[1]);
+        let contents = texels(&mut random, format, count);
         let image = host.image(format.0, &ty.description(), &contents);
-        let picture = Picture { format, size: ty.size(), layers: 1, texels: &contents };
+        let picture = Picture { format, size: ty.size(), layers: ty.layers(), texels: &contents };
         for modes in all_modes() {
             let points = points(&mut random, ty, modes.normalized);
             let (at, out) = (host.buffer(&points), host.buffer(&[0f32; POINTS]));
@@ -447,18 +456,20 @@ fn depth_images_hold_floats() {
                 host.sampler(modes.normalized, modes.addressing, if modes.linear { 0x1141 } else { 0x1140 });
             host.run(program, c"sample", &[image.0, sampler.0, at.0, out.0], POINTS);
             for (point, got) in points.iter().zip(host.read::<f32>(&out, POINTS)) {
-                let (want, largest) = picture.sample(modes, [point[0], point[1], 0.0], 2, 0);
+                let layer = picture.layer(point[2]);
+                let (want, largest) = picture.sample(modes, [point[0], point[1], 0.0], 2, layer);
                 let fits = is_near(got.into(), want[0], format.is_exact(), modes.linear.then_some(largest));
-                assert!(fits, "{modes:?} at {point:?}: {got}, not {}", want[0]);
+                assert!(fits, "{name}: {modes:?} at {point:?}: {got}, not {}", want[0]);
             }
         }
-        let count = SIZE[0] * SIZE[1];
-        let points: Vec<[i32; 4]> =
-            (0..count).map(|index| [(index % SIZE[0]) as i32, (index / SIZE[0]) as i32, 0, 0]).collect();
+        let points: Vec<[i32; 4]> = (0..count)
+            .map(|index| [index % SIZE[0], index / SIZE[0] % SIZE[1], index / (SIZE[0] * SIZE[1]), 0])
+            .map(|point| point.map(|it| it as i32))
+            .collect();
         let depths: Vec<f32> = (0..count).map(|_| random.unit()).collect();
         let (at, from) = (host.buffer(&points), host.buffer(&depths));
         host.run(program, c"write", &[image.0, at.0, from.0], count);
-        let written = host.read_image(&image, [SIZE[0], SIZE[1], 1], format.bytes());
+        let written = host.read_image(&image, [SIZE[0], SIZE[1], ty.layers()], format.bytes());
         for (texel, &depth) in written.chunks_exact(format.bytes()).zip(&depths) {
             format.check_written(texel, [depth.into(), 0.0, 0.0, 1.0]).unwrap();
         }
