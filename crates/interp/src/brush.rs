@@ -68,6 +68,8 @@ pub(crate) enum StopReason {
         depth: usize,
         inst: Inst,
     },
+    /// Between two blocks, where other brushes of the group go on.
+    Preempted,
 }
 
 /// Outcome of an arrival at a barrier.
@@ -221,10 +223,19 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
         results.into_iter().map(|result| result.into_iter().map(Datum::from).collect()).collect()
     }
 
-    /// Runs to the next barrier or the end.
-    pub(crate) fn resume(&mut self, cx: &mut RunContext<'_>) -> Result<StopReason, ExecutionFault> {
+    /// Runs to the next barrier or the end, or so many blocks.
+    pub(crate) fn resume(
+        &mut self,
+        blocks: u64,
+        cx: &mut RunContext<'_>,
+    ) -> Result<StopReason, ExecutionFault> {
+        let mut left = blocks;
         while let Some(frame) = self.frames.last() {
             let Some(inst) = frame.next else {
+                if left == 0 {
+                    return Ok(StopReason::Preempted);
+                }
+                left -= 1;
                 if self.start_block(cx)? {
                     continue;
                 }
@@ -760,7 +771,7 @@ impl<'p, 'm, M: LaneMask> Brush<'p, 'm, M> {
             return Err(ExecutionFault::new(FaultKind::Nesting(MAX_NESTING), name));
         }
         cx.nesting += 1;
-        let stopped = self.resume(cx)?;
+        let stopped = self.resume(u64::MAX, cx)?;
         cx.nesting -= 1;
         if let StopReason::AtBarrier { code, inst, .. } = stopped {
             let reason = "a launched region is no work-group: it has no barriers of this scope";

@@ -378,6 +378,9 @@ fn tiles(geometry: &LaunchGeometry, brush: [u32; 3]) -> Vec<Vec<Option<[u32; 3]>
     tiles
 }
 
+/// Blocks that a brush executes before others of its group go on: it may wait in a loop for them.
+const BLOCKS_OF_A_TURN: u64 = 1 << 12;
+
 /// Runs the brushes of a group in turn, each to its next barrier.
 fn run_group<M: LaneMask>(
     program: &PreparedModule<'_>,
@@ -396,8 +399,16 @@ fn run_group<M: LaneMask>(
         let mut order: Vec<usize> = (0..brushes.len()).collect();
         cx.shuffle(&mut order);
         let mut stopped: Vec<Option<StopReason>> = vec![None; brushes.len()];
-        for index in order {
-            stopped[index] = Some(brushes[index].resume(cx)?);
+        let blocks = if brushes.len() > 1 { BLOCKS_OF_A_TURN } else { u64::MAX };
+        loop {
+            for &index in &order {
+                if matches!(stopped[index], None | Some(StopReason::Preempted)) {
+                    stopped[index] = Some(brushes[index].resume(blocks, cx)?);
+                }
+            }
+            if !stopped.contains(&Some(StopReason::Preempted)) {
+                break;
+            }
         }
         let is_waiting = |stopped: &&StopReason| matches!(stopped, StopReason::AtBarrier { .. });
         let Some(&StopReason::AtBarrier { code, depth, inst }) = stopped.iter().flatten().find(is_waiting)

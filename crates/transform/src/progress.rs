@@ -37,7 +37,7 @@ use heddle_ir::diagnostic::DiagnosticLocation;
 use heddle_ir::entity::SecondaryMap;
 use heddle_ir::inst::{Detail, InstData, SwitchDetail};
 use heddle_ir::ops::Effect;
-use heddle_ir::words::{IntPredicate, Rmw};
+use heddle_ir::words::{IntPredicate, Rmw, SyncScope};
 use heddle_ir::{Block, Code, Diagnostic, Function, Inst, Module, Op, Scalar, Space, Type, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -206,6 +206,46 @@ fn find_wait(func: &Function, polled: PolledMemory, polling: &FxHashSet<String>)
         let decides = finder.polling_access_of_exits(&cfg);
         decides.filter(|_| !has_meeting_points || meeting_points.parts_lanes(cycle))
     })
+}
+
+/// Returns the edges back of loops that wait by loads for other work-items of their group: latch and header. Loops around barriers of
+/// the group wait at these.
+pub(crate) fn group_wait_edges(func: &Function) -> Vec<(Block, Block)> {
+    if func.layout.entry().is_none() || PolledMemory::new(func) != PolledMemory::Shared {
+        return Vec::new();
+    }
+    let (cfg, polling) = (Cfg::new(func), FxHashSet::default());
+    let forest = CycleForest::new(&cfg);
+    let is_barrier = |inst: Inst| func.inst(inst).detail == Detail::Barrier(SyncScope::Group);
+    let has_barriers = insts(func).any(is_barrier);
+    let mut edges = Vec::new();
+    for cycle in forest.cycles() {
+        let blocks = forest.blocks(cycle);
+        if has_barriers && blocks.iter().flat_map(|&block| func.block_insts(block)).any(is_barrier) {
+            continue;
+        }
+        let finder = WaitFinder { func, forest: &forest, cycle, polling: &polling };
+        let Some(inst) = finder.polling_access_of_exits(&cfg) else { continue };
+        if func.inst(inst).op == Op::Load && (!has_barriers || is_of_group(func, inst)) {
+            let header = forest.header(cycle);
+            let latches = cfg.preds(header).iter().filter(|&&block| forest.contains(cycle, block));
+            edges.extend(latches.map(|&latch| (latch, header)));
+        }
+    }
+    edges.sort_unstable();
+    edges.dedup();
+    edges
+}
+
+/// True if only work-items of the same group write what an access polls.
+fn is_of_group(func: &Function, inst: Inst) -> bool {
+    let data = func.inst(inst);
+    let is_local = data.address().is_some_and(|address| {
+        let local = Type::ptr(Space::Local);
+        func.value_type(address) == local || func.value_type(underlying_object(func, address)) == local
+    });
+    let scope = data.accesses().find_map(|access| access.atomic.map(|(_, scope)| scope));
+    is_local || matches!(scope, Some(SyncScope::Group | SyncScope::Brush))
 }
 
 fn may_wait(func: &Function, data: &InstData, polling: &FxHashSet<String>) -> bool {

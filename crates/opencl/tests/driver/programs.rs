@@ -276,6 +276,16 @@ fn sub_groups_are_consecutive_work_items() {
 }
 
 #[test]
+fn sub_groups_advance_while_others_wait() {
+    for cpu in ["znver3", "avx512"] {
+        let output =
+            command(&compile("progress.c").display().to_string(), &[]).env("HEDDLE_CPU", cpu).output();
+        let output = output.expect("it starts");
+        assert!(output.status.success(), "{cpu}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
 fn groups_at_the_end_are_smaller() {
     passes("trailing.c");
 }

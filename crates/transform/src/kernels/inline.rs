@@ -1,7 +1,8 @@
-//! Inlines functions that query the launch, wait at group barriers or name local memory.
+//! Inlines functions that query the launch, wait for their group or name local memory.
 //!
 //! Only the kernel itself can be given the answers, split at barriers, or given its local memory.
 
+use super::group_waits::has_group_waits;
 use super::{MAX_INSTRUCTIONS, refuse_inst};
 use crate::inline::inline_chosen;
 use heddle_ir::inst::{Detail, InstData};
@@ -20,7 +21,7 @@ pub(super) fn functions_to_inline(module: &Module) -> FxHashSet<String> {
             callers.entry(&declaration.name).or_default().push(&func.name);
         }
         let mut insts = func.blocks().flat_map(|block| func.block_insts(block));
-        if insts.any(|inst| needs_inlining(func, inst)) {
+        if insts.any(|inst| needs_inlining(func, inst)) || has_group_waits(func) {
             work.push(&func.name);
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Requires: Stage::Source.  Ensures: no kernel is left; its group function has its name and launches the regions.
 //! Invariant: each work-item executes the same instructions in the same order. All work-items of a group that have not exited
-//! reach a source barrier before any passes it. No barrier is added.
+//! reach a source barrier before any passes it. No barrier is added, but for loops that wait for the group.
 //! After: R. Karrenberg and S. Hack, *Improving Performance of OpenCL on CPUs*, 2. Differs in: group-uniform values
 //! live in variables of the group function; strided values take one spill slot per brush.
 //!
@@ -20,6 +20,7 @@
 //! * `known_strides`, for launches whose strides are those of dense arrays, makes them constants.
 //! * `distinct_pointers`, for launches whose pointers lead to different objects, makes parameters `noalias`.
 //! * `inline` inlines calls to functions that query the launch, wait at barriers or name local memory.
+//! * `group_waits` lets brushes advance while work-items wait in loops for others of their group.
 //! * `launch_forms`, before all others, makes forms of kernels for some launches: without guards and clamps of the indices, without loops over the grid,
 //!   with an index for each dimension.
 //! * `extensions` separates sign extensions that LLVM merged with address scales.
@@ -44,6 +45,7 @@ mod bounds;
 mod clamped_indices;
 mod extensions;
 mod group;
+mod group_waits;
 mod independent_iterations;
 mod inline;
 mod known_ranges;
@@ -269,6 +271,9 @@ fn narrow_local_atomics(func: &mut Function) {
 /// local-memory objects.
 pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec<GroupFunction>, Diagnostic> {
     options.promises.images.assume_in_kernels(module);
+    if !options.single_item_groups {
+        group_waits::add_busy_object(module);
+    }
     let to_inline = inline::functions_to_inline(module);
     let (mut lowered, mut functions) = (Vec::new(), Vec::new());
     for func in &module.functions {
@@ -318,6 +323,8 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
         }
         let own_params = kernel.params().len();
         inline::inline_calls(&mut kernel, module, &to_inline)?;
+        let meets_at_hub =
+            !options.single_item_groups && group_waits::meet_at_hub(&mut kernel, options.lanes());
         crate::lower_private_arrays(&mut kernel);
         guarded_differences::promise_differences(&mut kernel);
         argument_bytes::share_argument_bytes(&mut kernel);
@@ -371,7 +378,7 @@ pub fn lower_kernels(module: &mut Module, options: &KernelOptions) -> Result<Vec
             GroupExecution::Mixed => {
                 serial_regions = serial_regions::serialize_scattered(&kernel, &mut regions, options)
             }
-            GroupExecution::LaneRefill if options.brush.len() > 1 || options.lanes() < 2 => {}
+            GroupExecution::LaneRefill if options.brush.len() > 1 || options.lanes() < 2 || meets_at_hub => {}
             GroupExecution::LaneRefill => {
                 refills_lanes = lane_refill::refill_region(&mut regions, launch_params.items[0])
             }
