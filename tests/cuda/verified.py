@@ -1,4 +1,7 @@
-"""`HEDDLE_VERIFY=1`: launches next to the oracle, one that leaves its allocation, one whose result the host bends."""
+"""`HEDDLE_VERIFY=1`: launches next to the oracle; one that leaves its allocation, one whose access is not aligned.
+
+Findings are errors that later calls return, too, until the context is reset. A kernel that asserts is not verified; others of its
+module are."""
 
 import numpy as np
 from cuda.bindings import driver
@@ -42,6 +45,30 @@ PTX = b"""
   st.global.u32 [%a0], %r1;
   ret;
 }
+.extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);
+.visible .entry checked(.param .u64 out) {
+  .reg .u64 %a;
+  .reg .u32 %r;
+  .reg .pred %p;
+  ld.param.u64 %a, [out];
+  ld.global.u32 %r, [%a];
+  setp.ne.u32 %p, %r, 4711;
+  @%p bra done;
+  { .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e;
+    call.uni __assertfail, (a, b, c, d, e); }
+done:
+  ret;
+}
+.visible .entry other(.param .u64 out) {
+  .reg .v4 .f32 %v;
+  ret;
+}
+.visible .entry crooked(.param .u64 out) {
+  .reg .u64 %a;
+  ld.param.u64 %a, [out];
+  st.global.u32 [%a + 2], 1;
+  ret;
+}
 """
 
 check(driver.cuInit(0))
@@ -49,6 +76,8 @@ context = check(driver.cuDevicePrimaryCtxRetain(0))
 check(driver.cuCtxSetCurrent(context))
 module = check(driver.cuModuleLoadData(PTX + b"\0"))
 shifted = check(driver.cuModuleGetFunction(module, b"shifted"))
+# A function that is not understood does not affect the others.
+assert int(driver.cuModuleGetFunction(module, b"other")[0]) != 0
 there, out = check(driver.cuMemAlloc(4 * 128)), check(driver.cuMemAlloc(4 * 128))
 values = np.arange(128, dtype=np.uint32)
 check(driver.cuMemcpyHtoD(there, values, values.nbytes))
@@ -68,4 +97,27 @@ check(driver.cuMemcpyDtoH(found, out, found.nbytes))
 assert (found == values + 105).all()
 # The third block is after both allocations.
 assert launch(3) == 700
+# The error stays.
+assert launch(2) == 700
+
+
+def fresh():
+    check(driver.cuDevicePrimaryCtxReset(0))
+    check(driver.cuCtxSetCurrent(check(driver.cuDevicePrimaryCtxRetain(0))))
+    module = check(driver.cuModuleLoadData(PTX + b"\0"))
+    return module, check(driver.cuMemAlloc(4 * 128))
+
+
+def launch_on_memory(module, out, name):
+    function = check(driver.cuModuleGetFunction(module, name))
+    argument = np.array([int(out)], np.uint64)
+    pointers = np.array([argument.ctypes.data], np.uint64)
+    return int(driver.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, 0, pointers.ctypes.data, 0)[0])
+
+
+module, out = fresh()
+check(driver.cuMemsetD32(out, 0, 128))
+assert launch_on_memory(module, out, b"checked") == 0
+assert launch_on_memory(module, out, b"crooked") == 716
+assert launch_on_memory(module, out, b"checked") == 716
 print("passed")

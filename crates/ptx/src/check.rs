@@ -71,6 +71,8 @@ pub(crate) enum SpecialRegister {
         is_high: bool,
     },
     WarpSize,
+    /// A number: what is the same in all launches on this device.
+    Fixed(u32),
 }
 
 /// Resolved operand.
@@ -184,25 +186,11 @@ impl GlobalScope {
 
 /// Checks all bodies of a module.
 pub fn check(module: &PtxModule<'_>) -> Result<(), Vec<Diagnostic>> {
-    check_functions(module, |_| true)
-}
-
-/// Checks the bodies without unknown instructions.
-pub(crate) fn check_known(module: &PtxModule<'_>) -> Result<(), Vec<Diagnostic>> {
-    let is_unknown = |statement: &PtxStatement<'_>| matches!(statement, PtxStatement::Unknown { .. });
-    check_functions(module, |function| !function.body.iter().flatten().any(is_unknown))
-}
-
-fn check_functions<'s>(
-    module: &PtxModule<'s>,
-    is_checked: impl Fn(&PtxFunction<'s>) -> bool,
-) -> Result<(), Vec<Diagnostic>> {
     let globals = GlobalScope::new(module);
     let mut errors = Vec::new();
     for item in &module.items {
         if let PtxItem::Function(function) = item
             && function.body.is_some()
-            && is_checked(function)
             && errors.len() < MAX_ERRORS
             && let Err(more) = resolve(module, &globals, function)
         {
@@ -564,6 +552,11 @@ impl<'a, 's> BodyResolver<'a, 's> {
                     "%ntid" => SpecialRegister::Ntid(dimension),
                     "%ctaid" => SpecialRegister::Ctaid(dimension),
                     "%nctaid" => SpecialRegister::Nctaid(dimension),
+                    // A cluster is one block.
+                    "%clusterid" => SpecialRegister::Ctaid(dimension),
+                    "%nclusterid" => SpecialRegister::Nctaid(dimension),
+                    "%cluster_ctaid" => SpecialRegister::Fixed(0),
+                    "%cluster_nctaid" => SpecialRegister::Fixed(1),
                     _ => {
                         return Err(format!("unsupported special register `{name}.{component}`"));
                     }
@@ -662,10 +655,16 @@ impl<'a, 's> BodyResolver<'a, 's> {
             "%nsmid" => SpecialRegister::Nsmid,
             "%gridid" => SpecialRegister::Gridid,
             "%dynamic_smem_size" => SpecialRegister::DynamicSharedSize,
-            "%total_smem_size" => SpecialRegister::TotalSharedSize,
+            "%total_smem_size" | "%aggr_smem_size" => SpecialRegister::TotalSharedSize,
             "%envreg1" => SpecialRegister::Workspace { is_high: true },
             "%envreg2" => SpecialRegister::Workspace { is_high: false },
             "WARP_SZ" => SpecialRegister::WarpSize,
+            "%cluster_nctarank" => SpecialRegister::Fixed(1),
+            "%cluster_ctarank" | "%is_explicit_cluster" | "%current_graph_exec" => SpecialRegister::Fixed(0),
+            counter if is_unset(counter) => SpecialRegister::Fixed(0),
+            other if other.starts_with("%reserved_smem") => {
+                return Err(format!("unsupported special register `{other}`: no shared memory is reserved"));
+            }
             other => return Err(format!("undeclared name `{other}`")),
         }))
     }
@@ -832,6 +831,16 @@ impl<'a, 's> BodyResolver<'a, 's> {
             _ => Err("neither a register nor a constant".into()),
         }
     }
+}
+
+/// True for performance counters, `%pm0` to `%pm7` and their halves, and for registers of the environment, `%envreg0` to `%envreg31`,
+/// that nothing sets.
+fn is_unset(name: &str) -> bool {
+    let digits =
+        |text: &str| text.parse::<u32>().is_ok_and(|number| text == number.to_string() && number < 32);
+    let counter = name.strip_prefix("%pm").map(|text| text.strip_suffix("_64").unwrap_or(text));
+    counter.is_some_and(|text| digits(text) && text.len() == 1 && text < "8")
+        || name.strip_prefix("%envreg").is_some_and(digits)
 }
 
 /// Returns the integer type of twice the width.

@@ -54,6 +54,7 @@ pub enum PtxOperation {
     Exit,
     /// Performance hint without code.
     Hint,
+    CachePolicy,
     /// Barrier of the block or of the warp.
     Bar,
     Fence,

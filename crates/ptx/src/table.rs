@@ -33,7 +33,6 @@ const VIDEO: PtxOperation = Refused("video instructions on parts that are named;
 const NARROW: PtxOperation =
     Refused("formats of less than eight bits, and stochastic roundings; convert to half first");
 const STACK: PtxOperation = Refused("dynamic stack of a thread; declare `.local` memory");
-const POLICY: PtxOperation = Refused("cache policies; omit `.L2::cache_hint`");
 const CALLS: PtxOperation = Refused("it asks another GPU or the host; do without it");
 const DIRECTED: PtxOperation =
     Refused("fused products of doubles in other roundings than to nearest; use `.rn`");
@@ -277,7 +276,7 @@ pub static FORMS: &[InstructionForm] = &[
     form("prefetchu", "L1", "m", Hint),
     form("applypriority", "global? L2::evict_normal", "m i", Hint),
     form("discard", "global? L2", "m i", Hint),
-    form("createpolicy", "*", "…", POLICY),
+    form("createpolicy", "*", "=b64 …", CachePolicy),
     form("cp", "async ca|cg shared|shared::cta global L2::cache_hint? pre?", "m m i ?A ?A", Cp),
     form("cp", "async commit_group", "", Cp),
     form("cp", "async wait_group", "i", Cp),

@@ -115,9 +115,9 @@ impl CudaLaunch {
             (Some(_), true) => Some(OracleOutcome::Unknown("blocks wait for each other".into())),
             (Some(text), false) => Some(verify::expect(self, text)),
         };
-        if let Some(expected @ OracleOutcome::Illegal(_)) = &expected {
-            expected.compare(self);
-            return Err(CudaError(context::stick(CUDA_ERROR_ILLEGAL_ADDRESS)));
+        let stick = |CudaError(code)| CudaError(context::stick(code));
+        if let Some(expected @ OracleOutcome::Illegal(..)) = &expected {
+            return expected.compare(self).map_err(stick);
         }
         let own;
         let (pool, _cooperating) = match self.is_cooperative {
@@ -131,7 +131,7 @@ impl CudaLaunch {
         // SAFETY: what a kernel does with its parameters is the application's promise, as it is on any device.
         let done = unsafe { self.function.kernel.launch_with_local(&args, &range, shared.into(), pool) };
         if let (Ok(()), Some(expected)) = (&done, &expected) {
-            expected.compare(self);
+            expected.compare(self).map_err(stick)?;
         }
         done.map_err(|reason| {
             say(format_args!("{reason}"));

@@ -1,21 +1,25 @@
-//! `HEDDLE_VERIFY=1`: before a launch the oracle does the same on a copy of the memory. A kernel that leaves its allocations is
-//! named by line, and not launched; what the launch leaves otherwise than the oracle is named, too.
+//! `HEDDLE_VERIFY=1`: before a launch the oracle does the same on a copy of the memory. A kernel that leaves its allocations, or whose
+//! access is not aligned, is named by line and not launched; the first difference from the oracle is named, too. Each of them is an
+//! error of the launch that later calls return as well.
 //!
 //! The oracle has all memory that the driver knows, where the host has it, so addresses are numbers as they are to PTX. What it
 //! does not do (functions of the host, much memory, launches whose blocks wait for each other) is reported, and the launch counts as
 //! it is.
 
-use crate::core::error::say;
+use crate::core::error::{CudaError, CudaResult, say};
 use crate::core::host;
 use crate::core::launch::CudaLaunch;
 use crate::core::memory;
-use crate::cuda::WARP;
+use crate::cuda::{
+    CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_LAUNCH_FAILED, CUDA_ERROR_MISALIGNED_ADDRESS, CUresult, WARP,
+};
 use heddle_interp::{
     Argument, Datum, FaultKind, LaunchGeometry, Memory, MemoryObject, RunLimits, RunOptions, run,
 };
-use heddle_ir::Space;
 use heddle_ir::diagnostic::Diagnostic;
+use heddle_ir::{Module, Space};
 use heddle_math::Accuracy;
+use rustc_hash::FxHashSet;
 
 /// Maximum memory that is copied, in bytes.
 const MOST_BYTES: usize = 1 << 30;
@@ -25,9 +29,9 @@ const MOST_BYTES: usize = 1 << 30;
 pub enum OracleOutcome {
     /// Final memory contents.
     Memory(Vec<MemoryObject>),
-    /// Out-of-bounds access of the kernel.
-    Illegal(String),
-    /// Nothing.
+    /// Access that ends the launch, and the error that it has.
+    Illegal(CUresult, String),
+    /// None: the oracle cannot repeat the launch.
     Unknown(String),
 }
 
@@ -48,10 +52,8 @@ fn repeat(launch: &CudaLaunch, text: &str) -> Result<OracleOutcome, String> {
     heddle_builtins::provide_textures(&mut module).map_err(|broken| broken.to_string())?;
     heddle_math::provide(&mut module, Accuracy::Exact).map_err(|broken| broken.to_string())?;
     let name = &launch.function.kernel.info().name;
-    let mut called = module.functions.iter().flat_map(|func| func.callees.values());
-    let of_host = host::functions();
-    if let Some(callee) = called.find(|callee| of_host.iter().any(|(name, _)| callee.name == *name)) {
-        return Err(format!("the module calls the host function `{}`", callee.name));
+    if let Some(callee) = called_host_function(&module, name) {
+        return Err(format!("the kernel calls the host function `{callee}`"));
     }
     for global in &mut module.globals {
         if global.space == Space::Constant {
@@ -90,7 +92,14 @@ fn repeat(launch: &CudaLaunch, text: &str) -> Result<OracleOutcome, String> {
         Err(fault) => {
             let diagnostic = fault.located_message(&module);
             match fault.kind {
-                FaultKind::OutOfBounds { .. } => Ok(OracleOutcome::Illegal(diagnostic)),
+                FaultKind::OutOfBounds { .. } => {
+                    let text = format!("access outside of all allocations: {diagnostic}");
+                    Ok(OracleOutcome::Illegal(CUDA_ERROR_ILLEGAL_ADDRESS, text))
+                }
+                FaultKind::Misaligned { .. } => {
+                    let text = format!("misaligned access: {diagnostic}");
+                    Ok(OracleOutcome::Illegal(CUDA_ERROR_MISALIGNED_ADDRESS, text))
+                }
                 FaultKind::Limit { .. } => Err(format!("time limit: {diagnostic}")),
                 _ => Err(format!("the interpreter stops: {diagnostic}")),
             }
@@ -98,12 +107,31 @@ fn repeat(launch: &CudaLaunch, text: &str) -> Result<OracleOutcome, String> {
     }
 }
 
+/// Returns the name of a host function that a kernel may call.
+fn called_host_function(module: &Module, kernel: &str) -> Option<String> {
+    let of_host = host::functions();
+    let mut seen: FxHashSet<&str> = FxHashSet::default();
+    let mut work = vec![kernel];
+    while let Some(name) = work.pop() {
+        if of_host.iter().any(|(host, _)| *host == name) {
+            return Some(name.to_string());
+        }
+        let Some(func) = module.function(name).filter(|_| seen.insert(name)) else { continue };
+        work.extend(func.callees.values().map(|callee| &*callee.name));
+    }
+    None
+}
+
 impl OracleOutcome {
-    /// Compares the memory with the oracle's and reports the result.
-    pub fn compare(&self, launch: &CudaLaunch) {
+    /// Compares the memory with the oracle's and reports the result; the error is that of the launch.
+    pub fn compare(&self, launch: &CudaLaunch) -> CudaResult<()> {
+        let mut found = Ok(());
         let diagnostic = match self {
             OracleOutcome::Unknown(reason) => format!("not verified: {reason}"),
-            OracleOutcome::Illegal(reason) => format!("access outside of all allocations: {reason}"),
+            OracleOutcome::Illegal(code, reason) => {
+                found = Err(CudaError(*code));
+                reason.clone()
+            }
             OracleOutcome::Memory(objects) => {
                 let known = memory::all();
                 let differing = objects.iter().find_map(|object| {
@@ -115,11 +143,15 @@ impl OracleOutcome {
                         object.address
                     ))
                 });
+                if differing.is_some() {
+                    found = Err(CudaError(CUDA_ERROR_LAUNCH_FAILED));
+                }
                 let threads =
                     launch.size.block.iter().fold(launch.blocks(), |all, &size| all * u64::from(size));
                 differing.unwrap_or_else(|| format!("{threads} threads agree with the interpreter"))
             }
         };
         say(format_args!("@{}: {diagnostic}", launch.function.kernel.info().name));
+        found
     }
 }

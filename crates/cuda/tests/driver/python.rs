@@ -28,7 +28,7 @@ fn launches_are_verified_and_name_the_line_that_leaves_memory() {
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && printed.ends_with("passed\n"), "{printed}{message}");
     let lines: Vec<&str> = message.lines().filter(|line| line.starts_with("heddle: ")).collect();
-    assert_eq!(lines.len(), 2, "{message}");
+    assert_eq!(lines.len(), 4, "{message}");
     assert_eq!(lines[0], "heddle: @shifted: 128 threads agree with the interpreter");
     // The first access that the threads of the third block do.
     assert!(
@@ -36,6 +36,9 @@ fn launches_are_verified_and_name_the_line_that_leaves_memory() {
             .starts_with("heddle: @shifted: access outside of all allocations: module.ptx:18: in @shifted"),
         "{message}"
     );
+    let asserts = "heddle: @checked: not verified: the kernel calls the host function `__assertfail`";
+    assert_eq!(lines[2], asserts);
+    assert!(lines[3].starts_with("heddle: @crooked: misaligned access: module.ptx:"), "{message}");
 }
 
 #[test]

@@ -689,6 +689,7 @@ impl FunctionLowering<'_, '_, '_> {
                 e.resize(half, Scalar::I32, false)
             }
             SpecialRegister::WarpSize => e.int32(32),
+            SpecialRegister::Fixed(number) => e.int32(number.into()),
         }
     }
 
@@ -787,6 +788,12 @@ impl FunctionLowering<'_, '_, '_> {
                 refuse("`exit` inside of a function", "return from the function, and exit in the kernel")
             }
             Ret | Exit | Bra | Brx | Hint => Ok(()),
+            // Accesses ignore policies.
+            CachePolicy => {
+                let none = self.emit.int(Scalar::I64, 0);
+                self.write(&inst.args[0], none, false);
+                Ok(())
+            }
             Refused(reason) => {
                 let name = table::FORMS[usize::from(inst.form)].mnemonic;
                 let (reason, help) = reason.split_once("; ").unwrap_or((reason, ""));

@@ -98,7 +98,7 @@ fn is_choice(inst: &ResolvedInst) -> bool {
     match operation(inst) {
         Ld | St => is_named_param(inst),
         Integer(_) | Float(_) | Video(..) | Dp4a | Dp2a | Testp | Setp | Set | Selp | Slct | Mov | Cvt
-        | Cvta | Isspacep | Hint | Refused(_) => true,
+        | Cvta | Isspacep | Hint | CachePolicy | Refused(_) => true,
         Ldu | Atom | Red | Cp | Bar | Mbarrier | Fence | Vote | Shfl | Match | Redux | Elect | Activemask
         | Call | Trap | Ret | Exit | Bra | Brx | Mma | Wmma | Ldmatrix | Stmatrix | Movmatrix | Tex
         | Tld4 | Txq | Suld | Sust => false,

@@ -28,6 +28,7 @@ mod bounds;
 
 use crate::check::{GlobalRef, GlobalScope, resolve};
 use crate::module::{Linkage, NumberValue, PtxFunction, PtxInitializer, PtxItem, PtxModule, PtxVariable};
+use crate::parser::MAX_ERRORS;
 use crate::words::Word;
 use body::lower_body;
 use heddle_ir::diagnostic::{Code, Diagnostic};
@@ -157,7 +158,7 @@ pub fn lower(
     options: LowerOptions,
 ) -> Result<LoweredModule, Vec<Diagnostic>> {
     let globals = GlobalScope::new(source);
-    crate::check::check_known(source)?;
+    let mut malformed = Vec::new();
     let mut module = heddle_ir::Module::default();
     let own_file = module.files.push(path.into());
     let mut files = FxHashMap::default();
@@ -201,7 +202,11 @@ pub fn lower(
         let done = declaration
             .map_err(|refusal| refusal_diagnostic(source, function, function.at, refusal))
             .and_then(|declaration| {
-                let body = resolve(source, &globals, function).map_err(|errors| first(errors, name))?;
+                let body = resolve(source, &globals, function).map_err(|errors| {
+                    let error = first(&errors, name);
+                    malformed.extend(errors);
+                    error
+                })?;
                 let mut func = lower_body(&context, &body, &declaration)
                     .map_err(|(at, refusal)| refusal_diagnostic(source, function, at, refusal))?;
                 idioms::recognize(&mut func);
@@ -227,6 +232,11 @@ pub fn lower(
             Err(diagnostic) => refused.push(diagnostic),
         }
     }
+    // A module of which nothing is left is malformed, if any of its functions is.
+    if module.functions.is_empty() && malformed.iter().any(|error| error.code != Code::NotImported) {
+        malformed.truncate(MAX_ERRORS);
+        return Err(malformed);
+    }
     define_dispatchers(&context, options, &mut module);
     define_products(&mut module);
     runtime_objects(&context, &mut module);
@@ -241,11 +251,12 @@ pub fn lower(
     Ok(LoweredModule { module, kernels, refused })
 }
 
-fn first(errors: Vec<Diagnostic>, name: &str) -> Diagnostic {
-    errors
-        .into_iter()
-        .next()
-        .unwrap_or_else(|| Diagnostic::error(Code::Internal, "unknown reason").of_func(name))
+/// Returns the first error of a function.
+fn first(errors: &[Diagnostic], name: &str) -> Diagnostic {
+    let mut error =
+        errors.first().cloned().unwrap_or_else(|| Diagnostic::error(Code::Internal, "unknown reason"));
+    error.place.func.get_or_insert_with(|| name.into());
+    error
 }
 
 fn refusal_diagnostic(
