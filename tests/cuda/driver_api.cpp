@@ -1,6 +1,7 @@
 // A program on CUDA's driver interface: memory of all kinds, modules, launches, streams, events, graphs, errors.
 
 #include "require.h"
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -200,6 +201,337 @@ static void fault(CUdevice device) {
 }
 
 static void add_one(void *place) { ++*static_cast<int *>(place); }
+
+/// Stores a number in memory of the host after a while.
+static std::thread store_later(volatile unsigned *place, unsigned value) {
+  return std::thread([=] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    *place = value;
+  });
+}
+
+/// Streams wait for values while their callers go on; commands after a wait keep their order.
+static void wait_for_values(CUcontext context) {
+  volatile unsigned *flags;
+  CUdeviceptr memory, flag;
+  CHECK(cuMemHostAlloc(const_cast<void **>(reinterpret_cast<volatile void **>(&flags)), 4096, CU_MEMHOSTALLOC_DEVICEMAP));
+  std::memset(const_cast<unsigned *>(flags), 0, 4096);
+  CHECK(cuMemHostGetDevicePointer(&flag, const_cast<unsigned *>(flags), 0));
+  CHECK(cuMemAlloc(&memory, 4096));
+  CUstream stream, other, blocking;
+  CUevent before, after;
+  CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  CHECK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+  CHECK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+  CHECK(cuEventCreate(&before, CU_EVENT_DEFAULT));
+  CHECK(cuEventCreate(&after, CU_EVENT_DEFAULT));
+
+  // A condition that is met lets commands run in their calls.
+  CHECK(cuStreamWaitValue32(stream, flag, 0, CU_STREAM_WAIT_VALUE_EQ));
+  CHECK(cuMemsetD32Async(memory, 1, 1, stream));
+  CHECK(cuStreamQuery(stream));
+
+  // One that is not met holds the stream, another stream that waits for its event, and copies that read ordinary memory in the call.
+  int calls = 0, ordinary = 5, found = 0;
+  CHECK(cuEventRecord(before, stream));
+  CHECK(cuStreamWaitValue32(stream, flag, 1, CU_STREAM_WAIT_VALUE_GEQ));
+  CHECK(cuMemsetD32Async(memory, 2, 1, stream));
+  CHECK(cuMemcpyHtoDAsync(memory + 8, &ordinary, 4, stream));
+  ordinary = 6;
+  CHECK(cuLaunchHostFunc(stream, add_one, &calls));
+  CHECK(cuEventRecord(after, stream));
+  CHECK(cuStreamWaitEvent(other, after, 0));
+  CHECK(cuMemsetD32Async(memory + 4, 3, 1, other));
+  CHECK(cuEventQuery(before));
+  FAILS(cuEventQuery(after), CUDA_ERROR_NOT_READY);
+  FAILS(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+  FAILS(cuStreamQuery(other), CUDA_ERROR_NOT_READY);
+  CHECK(cuStreamQuery(blocking));
+  float milliseconds = -1;
+  FAILS(cuEventElapsedTime(&milliseconds, before, after), CUDA_ERROR_NOT_READY);
+  REQUIRE(calls == 0 && *reinterpret_cast<int *>(memory) == 1);
+  std::thread writer = store_later(flags, 1);
+  CHECK(cuEventSynchronize(after));
+  REQUIRE(calls == 1);
+  writer.join();
+  CHECK(cuStreamSynchronize(other));
+  CHECK(cuMemcpyDtoH(&found, memory, 4));
+  REQUIRE(found == 2);
+  CHECK(cuMemcpyDtoH(&found, memory + 4, 4));
+  REQUIRE(found == 3);
+  CHECK(cuMemcpyDtoH(&found, memory + 8, 4));
+  REQUIRE(found == 5);
+  CHECK(cuEventElapsedTime(&milliseconds, before, after));
+  REQUIRE(milliseconds > 10);
+
+  // A stream's write ends another stream's wait. A copy to ordinary memory and a destroyed stream wait, too.
+  CHECK(cuStreamWaitValue64(stream, flag + 64, 1ull << 40, CU_STREAM_WAIT_VALUE_AND));
+  CHECK(cuMemsetD32Async(memory, 7, 1, stream));
+  FAILS(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+  CHECK(cuStreamWriteValue64(other, flag + 64, 3ull << 40, 0));
+  CHECK(cuMemcpyDtoHAsync(&found, memory, 4, stream));
+  REQUIRE(found == 7);
+  CHECK(cuStreamWaitValue32(stream, flag + 128, ~1u, CU_STREAM_WAIT_VALUE_NOR | CU_STREAM_WAIT_VALUE_FLUSH));
+  CHECK(cuStreamWriteValue32(stream, flag + 132, 5, 0));
+  CHECK(cuStreamSynchronize(stream));
+  REQUIRE(flags[33] == 5);
+
+  // The default stream waits for streams that it blocks, and they for it.
+  CHECK(cuStreamWaitValue32(blocking, flag, 2, CU_STREAM_WAIT_VALUE_EQ));
+  CHECK(cuMemsetD32Async(memory, 8, 1, blocking));
+  CHECK(cuMemcpyDtoDAsync(memory + 4, memory, 4, nullptr));
+  CUstream late;
+  CHECK(cuStreamCreate(&late, CU_STREAM_DEFAULT));
+  CHECK(cuMemcpyDtoDAsync(memory + 8, memory + 4, 4, late));
+  CHECK(cuStreamDestroy(late));
+  FAILS(cuStreamQuery(nullptr), CUDA_ERROR_NOT_READY);
+  writer = store_later(flags, 2);
+  CHECK(cuMemcpyDtoH(&found, memory + 4, 4));
+  REQUIRE(found == 8);
+  writer.join();
+  CHECK(cuCtxSynchronize());
+  CHECK(cuMemcpyDtoH(&found, memory + 8, 4));
+  REQUIRE(found == 8);
+
+  // Batches, at once and in a graph, whose launch waits.
+  CUstreamBatchMemOpParams batch[3];
+  std::memset(batch, 0, sizeof batch);
+  batch[0].waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32;
+  batch[0].waitValue.address = flag + 8, batch[0].waitValue.value = 1, batch[0].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+  batch[1].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
+  batch[1].writeValue.address = flag + 16, batch[1].writeValue.value64 = 1ull << 33;
+  batch[2].memoryBarrier.operation = CU_STREAM_MEM_OP_BARRIER;
+  CHECK(cuStreamBatchMemOp(stream, 3, batch, 0));
+  REQUIRE(flags[5] == 0);
+  flags[2] = 1;
+  CHECK(cuStreamSynchronize(stream));
+  REQUIRE(flags[5] == 2);
+  flags[2] = flags[5] = 0;
+  CUgraph graph;
+  CUgraphExec executable;
+  CUgraphNode node, added;
+  size_t count = 1;
+  CUgraphNodeType kind;
+  CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  CHECK(cuStreamBatchMemOp(stream, 3, batch, 0));
+  CHECK(cuStreamEndCapture(stream, &graph));
+  CHECK(cuGraphGetNodes(graph, &node, &count));
+  CHECK(cuGraphNodeGetType(node, &kind));
+  REQUIRE(count == 1 && kind == CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
+  CUDA_BATCH_MEM_OP_NODE_PARAMS operations = {};
+  CHECK(cuGraphBatchMemOpNodeGetParams(node, &operations));
+  REQUIRE(operations.count == 3 && operations.paramArray[1].writeValue.value64 == 1ull << 33 &&
+          operations.paramArray[0].waitValue.flags == CU_STREAM_WAIT_VALUE_EQ);
+  operations.paramArray = batch, operations.count = 1;
+  batch[0].waitValue.value = 3;
+  CHECK(cuGraphAddBatchMemOpNode(&added, graph, &node, 1, &operations));
+  CHECK(cuGraphInstantiate(&executable, graph, 0));
+  batch[0].waitValue.value = 4;
+  CHECK(cuGraphExecBatchMemOpNodeSetParams(executable, added, &operations));
+  CHECK(cuGraphLaunch(executable, stream));
+  CHECK(cuMemsetD32Async(memory, 9, 1, stream));
+  FAILS(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+  flags[2] = 1;
+  while (flags[5] != 2)
+    std::this_thread::yield();
+  FAILS(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+  flags[2] = 4;
+  CHECK(cuStreamSynchronize(stream));
+  CHECK(cuMemcpyDtoH(&found, memory, 4));
+  REQUIRE(found == 9);
+  CHECK(cuGraphExecDestroy(executable));
+  CHECK(cuGraphDestroy(graph));
+
+  // Wrong arguments.
+  FAILS(cuStreamWaitValue32(stream, flag + 2, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuStreamWaitValue64(stream, flag + 4, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuStreamWaitValue32(stream, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuStreamWaitValue32(stream, flag, 0, 4), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuStreamWriteValue64(stream, flag + 4096, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuStreamBatchMemOp(stream, 300, batch, 0), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuStreamBatchMemOp(stream, 2, nullptr, 0), CUDA_ERROR_INVALID_VALUE);
+  batch[1].operation = CUstreamBatchMemOpType(77);
+  FAILS(cuStreamBatchMemOp(stream, 2, batch, 0), CUDA_ERROR_INVALID_VALUE);
+
+  // A context that ends drops what waits in it.
+  CUcontext doomed;
+  CUstream stuck;
+  CUevent never;
+  CHECK(cuCtxCreate(&doomed, 0, 0));
+  CHECK(cuStreamCreate(&stuck, CU_STREAM_NON_BLOCKING));
+  CHECK(cuEventCreate(&never, CU_EVENT_DEFAULT));
+  CHECK(cuStreamWaitValue32(stuck, flag, 1000, CU_STREAM_WAIT_VALUE_EQ));
+  CHECK(cuMemsetD32Async(memory, 10, 1, stuck));
+  CHECK(cuEventRecord(never, stuck));
+  CHECK(cuCtxDestroy(doomed));
+  CHECK(cuCtxSetCurrent(context));
+  CHECK(cuEventSynchronize(never));
+  CHECK(cuMemcpyDtoH(&found, memory, 4));
+  REQUIRE(found == 9);
+  for (CUstream each : {stream, other, blocking})
+    CHECK(cuStreamDestroy(each));
+  CHECK(cuEventDestroy(before));
+  CHECK(cuEventDestroy(after));
+  CHECK(cuMemFree(memory));
+  CHECK(cuMemFreeHost(const_cast<unsigned *>(flags)));
+}
+
+/// Maps memory of handles into reserved addresses: two mappings side by side, and one handle at two addresses.
+static void map_memory(CUdevice device, CUfunction kernel) {
+  int is_supported = 0;
+  CHECK(cuDeviceGetAttribute(&is_supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device));
+  REQUIRE(is_supported == 1);
+  CUmemAllocationProp about = {}, seen;
+  about.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  about.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  size_t unit = 0;
+  CHECK(cuMemGetAllocationGranularity(&unit, &about, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+  REQUIRE(unit > 0 && unit % 4096 == 0);
+  CUdeviceptr range, other;
+  CUmemGenericAllocationHandle first, second, found;
+  CHECK(cuMemAddressReserve(&range, 4 * unit, 0, 0, 0));
+  CHECK(cuMemAddressReserve(&other, unit, 4 * unit, 0, 0));
+  REQUIRE(range % unit == 0 && other % (4 * unit) == 0);
+  CHECK(cuMemCreate(&first, unit, &about, 0));
+  CHECK(cuMemCreate(&second, 2 * unit, &about, 0));
+  std::memset(&seen, 9, sizeof seen);
+  CHECK(cuMemGetAllocationPropertiesFromHandle(&seen, second));
+  REQUIRE(seen.type == about.type && seen.location.type == about.location.type && seen.location.id == 0);
+  FAILS(cuMemsetD8(range, 1, 16), CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemMap(range, unit, 0, first, 0));
+  CHECK(cuMemMap(range + unit, unit, unit, second, 0));
+  CHECK(cuMemMap(other, unit, unit, second, 0));
+  FAILS(cuMemsetD8(range, 1, 16), CUDA_ERROR_INVALID_VALUE);
+
+  // Accesses are those that were set last.
+  CUmemAccessDesc access = {};
+  access.location = about.location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  unsigned long long flags = 9;
+  CHECK(cuMemGetAccess(&flags, &about.location, range));
+  REQUIRE(flags == CU_MEM_ACCESS_FLAGS_PROT_NONE);
+  CHECK(cuMemSetAccess(range, 2 * unit, &access, 1));
+  CHECK(cuMemSetAccess(other, unit, &access, 1));
+  CHECK(cuMemGetAccess(&flags, &about.location, range + unit + 5));
+  REQUIRE(flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+
+  // Fills, copies and kernels go over the border of two mappings, and the other address shows the same memory.
+  std::vector<int> numbers(512), back(512);
+  for (int i = 0; i < 512; ++i)
+    numbers[i] = i;
+  const CUdeviceptr middle = range + unit - 1024;
+  CHECK(cuMemsetD32(range, 11, unit / 2));
+  CHECK(cuMemcpyHtoD(middle, numbers.data(), 2048));
+  CHECK(cuMemcpyDtoH(back.data(), middle, 2048));
+  REQUIRE(numbers == back);
+  CHECK(cuMemcpyDtoH(back.data(), other, 1024));
+  REQUIRE(back[0] == 256 && back[255] == 511);
+  CUdeviceptr start = middle + 512;
+  void *parameters[] = {&start};
+  CHECK(cuLaunchKernel(kernel, 1, 1, 1, 256, 1, 1, 1024, nullptr, parameters, nullptr));
+  CHECK(cuMemcpyDtoH(back.data(), other, 512));
+  REQUIRE(back[0] == 255 && back[127] == 128);
+  FAILS(cuMemsetD32(range, 1, unit / 2 + 1), CUDA_ERROR_INVALID_VALUE);
+  CUmemorytype type;
+  size_t bytes = 0;
+  CHECK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, middle));
+  CHECK(cuMemGetAddressRange(&start, &bytes, range + unit + 8));
+  REQUIRE(type == CU_MEMORYTYPE_DEVICE && start == range + unit && bytes == unit);
+
+  // Memory that can be read only.
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+  CHECK(cuMemSetAccess(other, unit, &access, 1));
+  CHECK(cuMemcpyDtoH(back.data(), other, 512));
+  FAILS(cuMemsetD8(other, 1, 16), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuMemcpyHtoD(other, back.data(), 16), CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemcpyDtoD(range, other, 16));
+
+  // Handles: one that mappings keep comes back with its number.
+  CHECK(cuMemRetainAllocationHandle(&found, reinterpret_cast<void *>(other + 100)));
+  REQUIRE(found == second);
+  CHECK(cuMemRelease(second));
+  CHECK(cuMemRelease(second));
+  FAILS(cuMemRelease(second), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuMemMap(range + 2 * unit, unit, 0, second, 0), CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemRetainAllocationHandle(&found, reinterpret_cast<void *>(range + unit)));
+  REQUIRE(found == second);
+  CHECK(cuMemMap(range + 2 * unit, 2 * unit, 0, second, 0));
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  CHECK(cuMemSetAccess(range, 4 * unit, &access, 1));
+  CHECK(cuMemcpyDtoH(back.data(), range + 3 * unit, 512));
+  REQUIRE(back[0] == 255 && back[127] == 128);
+
+  // Wrong arguments.
+  FAILS(cuMemMap(range, unit, 0, first, 0), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuMemMap(other, unit, 0, 12345, 0), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuMemMap(range + 4 * unit, unit, 0, first, 0), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuMemUnmap(range + 2 * unit, unit), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuMemAddressFree(range, 4 * unit), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuMemAddressFree(range, unit), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuMemFree(range), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuMemSetAccess(range, 4 * unit, nullptr, 1), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuMemSetAccess(range + 4096, unit, &access, 1), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuMemCreate(&found, unit + 1, &about, 0), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuMemCreate(&found, size_t(1) << 50, &about, 0), CUDA_ERROR_OUT_OF_MEMORY);
+  FAILS(cuMemAddressReserve(&start, 100, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuMemAddressReserve(&start, unit, 3, 0, 0), CUDA_ERROR_INVALID_VALUE);
+  about.location.id = 1;
+  FAILS(cuMemCreate(&found, unit, &about, 0), CUDA_ERROR_INVALID_DEVICE);
+  FAILS(cuMemGetAccess(&flags, &about.location, range), CUDA_ERROR_INVALID_DEVICE);
+  about.location.id = 0;
+  FAILS(cuMemGetAccess(&flags, &about.location, range + 4 * unit), CUDA_ERROR_INVALID_VALUE);
+
+  CHECK(cuMemUnmap(range, 4 * unit));
+  CHECK(cuMemUnmap(other, unit));
+  FAILS(cuMemcpyDtoH(back.data(), range, 16), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuMemRetainAllocationHandle(&found, reinterpret_cast<void *>(range)), CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemRelease(first));
+  CHECK(cuMemRelease(second));
+  CHECK(cuMemAddressFree(range, 4 * unit));
+  CHECK(cuMemAddressFree(other, unit));
+  FAILS(cuMemAddressFree(other, unit), CUDA_ERROR_INVALID_VALUE);
+}
+
+/// Reads nodes that the runtime reads in another form.
+static void read_nodes(CUfunction kernel, CUdeviceptr memory) {
+  CUgraph graph;
+  CUgraphNode launched, copied;
+  CHECK(cuGraphCreate(&graph, 0));
+  CUDA_KERNEL_NODE_PARAMS launch = {}, seen;
+  void *parameters[] = {&memory};
+  launch.func = kernel, launch.gridDimX = 2, launch.gridDimY = launch.gridDimZ = 1;
+  launch.blockDimX = 64, launch.blockDimY = launch.blockDimZ = 1, launch.sharedMemBytes = 1024;
+  launch.kernelParams = parameters;
+  CHECK(cuGraphAddKernelNode(&launched, graph, nullptr, 0, &launch));
+  std::memset(&seen, 9, sizeof seen);
+  CHECK(cuGraphKernelNodeGetParams(launched, &seen));
+  REQUIRE(seen.func == kernel && seen.gridDimX == 2 && seen.blockDimX == 64 && seen.sharedMemBytes == 1024 && !seen.extra);
+  REQUIRE(*static_cast<CUdeviceptr *>(seen.kernelParams[0]) == memory);
+  CUDA_MEMCPY3D copy = {}, copy_seen;
+  int here[8];
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE, copy.srcDevice = memory, copy.srcXInBytes = 4, copy.srcY = 1, copy.srcPitch = 16;
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST, copy.dstHost = here, copy.dstPitch = 8;
+  copy.WidthInBytes = 8, copy.Height = 2, copy.Depth = 1;
+  CUcontext context;
+  CHECK(cuCtxGetCurrent(&context));
+  CHECK(cuGraphAddMemcpyNode(&copied, graph, &launched, 1, &copy, context));
+  std::memset(&copy_seen, 9, sizeof copy_seen);
+  CHECK(cuGraphMemcpyNodeGetParams(copied, &copy_seen));
+  REQUIRE(copy_seen.srcDevice == memory && copy_seen.srcXInBytes == 4 && copy_seen.srcY == 1 && copy_seen.srcPitch == 16);
+  REQUIRE(copy_seen.dstHost == here && copy_seen.dstPitch == 8 && copy_seen.WidthInBytes == 8 && copy_seen.Height == 2);
+  FAILS(cuGraphMemcpyNodeGetParams(launched, &copy_seen), CUDA_ERROR_INVALID_VALUE);
+  FAILS(cuGraphKernelNodeGetParams(launched, nullptr), CUDA_ERROR_INVALID_VALUE);
+  CUlaunchAttributeValue value = {};
+  value.cooperative = 1;
+  CHECK(cuGraphKernelNodeSetAttribute(launched, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
+  value.cooperative = 0;
+  CHECK(cuGraphKernelNodeGetAttribute(launched, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
+  REQUIRE(value.cooperative == 1);
+  value.clusterDim = {2, 1, 1};
+  FAILS(cuGraphKernelNodeSetAttribute(launched, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value), CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  CHECK(cuGraphDestroy(graph));
+  FAILS(cuGraphKernelNodeGetParams(launched, &seen), CUDA_ERROR_INVALID_VALUE);
+}
 
 int main(int, char **arguments) {
   CUdevice device;
@@ -469,7 +801,7 @@ int main(int, char **arguments) {
   REQUIRE(reserved == 0 && used == 4096);
 
   // Nodes that allocate and free; memory that is not freed by a node stays until the application frees it.
-  CUDA_MEM_ALLOC_NODE_PARAMS request = {}, told = {};
+  CUDA_MEM_ALLOC_NODE_PARAMS request = {}, found = {};
   CUgraphNode allocation, kept, ending;
   request.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
   request.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
@@ -480,9 +812,9 @@ int main(int, char **arguments) {
   const CUdeviceptr outlives = request.dptr;
   CHECK(cuGraphAddMemAllocNode(&allocation, graph, &kept, 1, &request));
   CHECK(cuGraphAddMemFreeNode(&ending, graph, &allocation, 1, request.dptr));
-  CHECK(cuGraphMemAllocNodeGetParams(kept, &told));
+  CHECK(cuGraphMemAllocNodeGetParams(kept, &found));
   CHECK(cuGraphMemFreeNodeGetParams(ending, &inner));
-  REQUIRE(told.dptr == outlives && told.bytesize == 1000 && inner == request.dptr && inner != outlives);
+  REQUIRE(found.dptr == outlives && found.bytesize == 1000 && inner == request.dptr && inner != outlives);
   CHECK(cuGraphInstantiate(&executable, graph, 0));
   CHECK(cuGraphLaunch(executable, stream));
   CHECK(cuGraphDestroy(graph));
@@ -531,6 +863,10 @@ int main(int, char **arguments) {
   CHECK(cuMemGetInfo(&less, &total));
   REQUIRE(less < free_bytes - free_bytes / 4);
   CHECK(cuMemFree(large));
+
+  read_nodes(reverse, to);
+  wait_for_values(context);
+  map_memory(device, reverse);
 
   // Handles that are none.
   CHECK(cuEventDestroy(first));

@@ -4,8 +4,8 @@
 //! implements CUDA's objects: contexts, memory, modules, streams, events, graphs. Each handle is looked up in a table before
 //! use, so one that is null, destroyed or of another type is an error code.
 //!
-//! Invariant: a command is done when its call returns, unless it is captured. So commands of a stream keep their order, and
-//! a thread that waits for a stream waits for calls of other threads.
+//! Invariant: a command is done when its call returns, unless it is captured or comes after a wait that is not met. So commands of a
+//! stream keep their order, and a thread that waits for a stream waits for calls of other threads.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod cuda;

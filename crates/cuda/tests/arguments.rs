@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// size that the driver knows better, `s` size of memory of ours, `p` memory of ours, `u` the same as an address, `o` place for
 /// an answer, `c` count of a list, `r` room for a text, `t` text, `I` image, `i` list of numbers, `n` list of nodes, `a` parameters
 /// of a kernel, `A` list of places, `B` list of addresses of ours, `w` list of sizes, `b` function of ours, `0` null; structures: `k`
-/// kernel of a graph, `h` function of a graph, `m` allocation of a graph, `l` fill, `y` copy of rows, `Y` copy of slices, `q` launch.
+/// kernel of a graph, `U` user object, `H` handle of memory, `K` access to a range, `h` function of a graph, `m` allocation of a graph, `l` fill, `y` copy of rows, `Y` copy of slices, `q` launch.
 const SHAPES: &[(&str, &str)] = &[
     ("cuCtxCreate_v2", "+Cfv"),
     ("cuCtxCreate_v3", "+C0cfv"),
@@ -141,6 +141,54 @@ const SHAPES: &[(&str, &str)] = &[
     ("cuGraphNodeGetEnabled", "XNo"),
     ("cuGraphUpload", "XS"),
     ("cuGraphLaunch", "XS"),
+    ("cuGraphNodeGetDependencies_v2", "Nooo"),
+    ("cuGraphNodeGetDependentNodes_v2", "Nooo"),
+    ("cuGraphKernelNodeGetParams", "No"),
+    ("cuGraphKernelNodeGetParams_v2", "No"),
+    ("cuGraphKernelNodeGetAttribute", "Nxo"),
+    ("cuGraphKernelNodeSetAttribute", "Nxp"),
+    ("cuGraphKernelNodeCopyAttributes", "NN"),
+    ("cuGraphMemcpyNodeGetParams", "No"),
+    ("cuGraphMemsetNodeGetParams", "No"),
+    ("cuGraphHostNodeGetParams", "No"),
+    ("cuGraphChildGraphNodeGetGraph", "N+G"),
+    ("cuGraphEventRecordNodeGetEvent", "No"),
+    ("cuGraphEventRecordNodeSetEvent", "NE"),
+    ("cuGraphEventWaitNodeGetEvent", "No"),
+    ("cuGraphEventWaitNodeSetEvent", "NE"),
+    ("cuGraphExecEventWaitNodeSetEvent", "XNE"),
+    ("cuGraphNodeFindInClone", "+NNG"),
+    ("cuGraphDebugDotPrint", "G0x"),
+    ("cuGraphAddBatchMemOpNode", "+NGnc0"),
+    ("cuGraphBatchMemOpNodeGetParams", "No"),
+    ("cuGraphBatchMemOpNodeSetParams", "N0"),
+    ("cuGraphExecBatchMemOpNodeSetParams", "XN0"),
+    ("cuUserObjectCreate", "+Upbcf"),
+    ("cuUserObjectRetain", "Uc"),
+    ("cuUserObjectRelease", "Uc"),
+    ("cuGraphRetainUserObject", "GUcf"),
+    ("cuGraphReleaseUserObject", "GUc"),
+    ("cuStreamGetAttribute", "Sxo"),
+    ("cuStreamSetAttribute", "Sxp"),
+    ("cuStreamCopyAttributes", "SS"),
+    ("cuStreamWaitValue32_v2", "S000"),
+    ("cuStreamWaitValue64_v2", "S000"),
+    ("cuStreamWriteValue64_v2", "SDxf"),
+    ("cuStreamBatchMemOp_v2", "Sc0f"),
+    ("cuMemGetAllocationGranularity", "omx"),
+    ("cuMemAddressReserve", "+Dzz0f"),
+    ("cuMemAddressFree", "Dz"),
+    ("cuMemCreate", "+Hzmf"),
+    ("cuMemRelease", "H"),
+    ("cuMemMap", "DzzHf"),
+    ("cuMemUnmap", "Dz"),
+    ("cuMemSetAccess", "DzKc"),
+    ("cuMemGetAccess", "oKD"),
+    ("cuMemGetAllocationPropertiesFromHandle", "oH"),
+    ("cuMemRetainAllocationHandle", "+HD"),
+    ("cuMemRangeGetAttribute", "ofxDz"),
+    ("cuMemRangeGetAttributes", "AwicDz"),
+    ("cuEventSynchronize", "E"),
     ("cuLaunchKernel", "FgggggggSa0"),
     ("cuLaunchCooperativeKernel", "FgggggggSa"),
     ("cuLaunchKernelEx", "qFa0"),
@@ -304,7 +352,7 @@ const TEXTS: [&CStr; 12] = [
     c"/",
 ];
 
-const KINDS: &[u8] = b"CSEGNXMFPLD";
+const KINDS: &[u8] = b"CSEGNXMFPLDUH";
 const ROOM: usize = 1 << 12;
 
 type Words = [usize; 11];
@@ -423,7 +471,22 @@ impl Fuzzer {
     }
 
     fn size(&mut self) -> usize {
-        self.numbers.of(&[0, 1, 3, 4, 16, 64, 100, 4096, 1 << 50, usize::MAX, usize::MAX - 3])
+        self.numbers.of(&[
+            0,
+            1,
+            3,
+            4,
+            16,
+            64,
+            100,
+            4096,
+            2 << 20,
+            2 << 20,
+            4 << 20,
+            1 << 50,
+            usize::MAX,
+            usize::MAX - 3,
+        ])
     }
 
     /// A list of words for a structure.
@@ -513,7 +576,7 @@ impl Fuzzer {
             let place = self.answers[256 * at..].as_ptr().expose_provenance();
             words[at] = match letter {
                 _ if made == Some(at) => self.numbers.of(&[place, place, place, place, 0]),
-                b'D' | b'C' | b'S' | b'E' | b'G' | b'N' | b'X' | b'M' | b'F' | b'P' | b'L' => {
+                b'D' | b'C' | b'S' | b'E' | b'G' | b'N' | b'X' | b'M' | b'F' | b'P' | b'L' | b'U' | b'H' => {
                     self.handle(letter)
                 }
                 b'v' => self.numbers.of(&[0, 0, 0, 0, 0, 1, u32::MAX as usize]),
@@ -556,6 +619,7 @@ impl Fuzzer {
                 b'w' => self.list(10, &[0, 4, 16, 64]),
                 b'b' => self.numbers.of(&[0, nothing as *const () as usize]),
                 b'0' => 0,
+                b'K' => self.list(11, &[1, 3, 1 << 32, 2]),
                 letter => self.structure(letter),
             };
         }

@@ -51,6 +51,8 @@ driver! {
     fn cuDeviceGetPCIBusId(name: *mut c_char, room: i32, device: i32);
     fn cuDeviceGetByPCIBusId(device: *mut i32, name: *const c_char);
     fn cuDeviceCanAccessPeer(can: *mut i32, device: i32, peer: i32);
+    fn cuDeviceGetP2PAttribute(value: *mut i32, number: i32, device: i32, peer: i32);
+    fn cuFlushGPUDirectRDMAWrites(target: i32, scope: i32);
     fn cuDeviceGetDefaultMemPool(pool: *mut DriverHandle, device: i32);
     fn cuDeviceGetMemPool(pool: *mut DriverHandle, device: i32);
     fn cuDeviceSetMemPool(device: i32, pool: DriverHandle);
@@ -125,6 +127,10 @@ driver! {
     fn cuMemcpy2DAsync_v2(copy: *const c_void, stream: DriverHandle);
     fn cuMemcpy3D_v2(copy: *const c_void);
     fn cuMemcpy3DAsync_v2(copy: *const c_void, stream: DriverHandle);
+    fn cuMemcpyBatchAsync(
+        to: *const Ptr, from: *const Ptr, sizes: *const usize, count: usize, attributes: *const c_void, starts: *const usize,
+        attribute_count: usize, failed: *mut usize, stream: DriverHandle,
+    );
     fn cuMemsetD8_v2(place: Ptr, value: u8, bytes: usize);
     fn cuMemsetD8Async(place: Ptr, value: u8, bytes: usize, stream: DriverHandle);
     fn cuMemsetD2D8_v2(place: Ptr, pitch: usize, value: u8, width: usize, height: usize);
@@ -136,6 +142,14 @@ driver! {
     fn cuMemPoolTrimTo(pool: DriverHandle, bytes: usize);
     fn cuMemPoolSetAccess(pool: DriverHandle, list: *const c_void, count: usize);
     fn cuMemPoolGetAccess(flags: *mut i32, pool: DriverHandle, place: *const c_void);
+    fn cuMemAdvise(place: *const c_void, bytes: usize, advice: i32, device: i32);
+    fn cuMemAdvise_v2(place: *const c_void, bytes: usize, advice: i32, location: u64);
+    fn cuMemPrefetchAsync(place: *const c_void, bytes: usize, device: i32, stream: DriverHandle);
+    fn cuMemPrefetchAsync_v2(place: *const c_void, bytes: usize, location: u64, flags: u32, stream: DriverHandle);
+    fn cuMemRangeGetAttribute(data: Ptr, size: usize, number: i32, place: *const c_void, bytes: usize);
+    fn cuMemRangeGetAttributes(
+        data: *const Ptr, sizes: *const usize, numbers: *const i32, count: usize, place: *const c_void, bytes: usize,
+    );
     fn cuPointerGetAttribute(value: Ptr, number: i32, pointer: Ptr);
     fn cuStreamCreate(stream: *mut DriverHandle, flags: u32);
     fn cuStreamCreateWithPriority(stream: *mut DriverHandle, flags: u32, priority: i32);
@@ -148,11 +162,24 @@ driver! {
     fn cuStreamGetPriority(stream: DriverHandle, priority: *mut i32);
     fn cuStreamGetFlags(stream: DriverHandle, flags: *mut u32);
     fn cuStreamGetId(stream: DriverHandle, id: *mut u64);
+    fn cuStreamGetAttribute(stream: DriverHandle, id: u32, value: Ptr);
+    fn cuStreamSetAttribute(stream: DriverHandle, id: u32, value: *const c_void);
+    fn cuStreamCopyAttributes(to: DriverHandle, from: DriverHandle);
     fn cuStreamBeginCapture_v2(stream: DriverHandle, mode: i32);
+    fn cuStreamBeginCaptureToGraph(
+        stream: DriverHandle, graph: DriverHandle, nodes: *const DriverHandle, edges: *const c_void, count: usize, mode: i32,
+    );
     fn cuStreamEndCapture(stream: DriverHandle, graph: *mut DriverHandle);
     fn cuStreamIsCapturing(stream: DriverHandle, status: *mut i32);
     fn cuStreamGetCaptureInfo_v2(
         stream: DriverHandle, status: *mut i32, id: *mut u64, graph: *mut DriverHandle, nodes: Ptr, count: *mut usize,
+    );
+    fn cuStreamGetCaptureInfo_v3(
+        stream: DriverHandle, status: *mut i32, id: *mut u64, graph: *mut DriverHandle, nodes: Ptr, edges: Ptr,
+        count: *mut usize,
+    );
+    fn cuStreamUpdateCaptureDependencies_v2(
+        stream: DriverHandle, nodes: *const DriverHandle, edges: *const c_void, count: usize, flags: u32,
     );
     fn cuThreadExchangeStreamCaptureMode(mode: *mut i32);
     fn cuEventCreate(event: *mut DriverHandle, flags: u32);
@@ -160,6 +187,7 @@ driver! {
     fn cuEventQuery(event: DriverHandle);
     fn cuEventSynchronize(event: DriverHandle);
     fn cuEventRecord(event: DriverHandle, stream: DriverHandle);
+    fn cuEventRecordWithFlags(event: DriverHandle, stream: DriverHandle, flags: u32);
     fn cuEventElapsedTime(milliseconds: *mut f32, start: DriverHandle, end: DriverHandle);
     fn cuGraphCreate(graph: *mut DriverHandle, flags: u32);
     fn cuGraphDestroy(graph: DriverHandle);
@@ -200,7 +228,52 @@ driver! {
     fn cuGraphAddEventWaitNode(
         node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, event: DriverHandle,
     );
+    fn cuGraphAddDependencies_v2(
+        graph: DriverHandle, from: *const DriverHandle, to: *const DriverHandle, edges: *const c_void, count: usize,
+    );
+    fn cuGraphRemoveDependencies_v2(
+        graph: DriverHandle, from: *const DriverHandle, to: *const DriverHandle, edges: *const c_void, count: usize,
+    );
+    fn cuGraphGetEdges_v2(
+        graph: DriverHandle, from: *mut DriverHandle, to: *mut DriverHandle, edges: Ptr, count: *mut usize,
+    );
+    fn cuGraphNodeGetDependencies_v2(node: DriverHandle, nodes: *mut DriverHandle, edges: Ptr, count: *mut usize);
+    fn cuGraphNodeGetDependentNodes_v2(node: DriverHandle, nodes: *mut DriverHandle, edges: Ptr, count: *mut usize);
+    fn cuGraphNodeFindInClone(node: *mut DriverHandle, original: DriverHandle, clone: DriverHandle);
+    fn cuGraphDebugDotPrint(graph: DriverHandle, path: *const c_char, flags: u32);
+    fn cuUserObjectCreate(object: *mut DriverHandle, data: Ptr, destructor: Ptr, references: u32, flags: u32);
+    fn cuUserObjectRetain(object: DriverHandle, count: u32);
+    fn cuUserObjectRelease(object: DriverHandle, count: u32);
+    fn cuGraphRetainUserObject(graph: DriverHandle, object: DriverHandle, count: u32, flags: u32);
+    fn cuGraphReleaseUserObject(graph: DriverHandle, object: DriverHandle, count: u32);
+    fn cuGraphKernelNodeGetParams_v2(node: DriverHandle, params: Ptr);
+    fn cuGraphKernelNodeGetAttribute(node: DriverHandle, id: u32, value: Ptr);
+    fn cuGraphKernelNodeSetAttribute(node: DriverHandle, id: u32, value: *const c_void);
+    fn cuGraphKernelNodeCopyAttributes(to: DriverHandle, from: DriverHandle);
+    fn cuGraphMemcpyNodeGetParams(node: DriverHandle, copy: Ptr);
+    fn cuGraphMemsetNodeGetParams(node: DriverHandle, params: Ptr);
+    fn cuGraphHostNodeGetParams(node: DriverHandle, params: Ptr);
+    fn cuGraphChildGraphNodeGetGraph(node: DriverHandle, graph: *mut DriverHandle);
+    fn cuGraphEventRecordNodeGetEvent(node: DriverHandle, event: *mut DriverHandle);
+    fn cuGraphEventRecordNodeSetEvent(node: DriverHandle, event: DriverHandle);
+    fn cuGraphEventWaitNodeGetEvent(node: DriverHandle, event: *mut DriverHandle);
+    fn cuGraphEventWaitNodeSetEvent(node: DriverHandle, event: DriverHandle);
+    fn cuGraphExecEventWaitNodeSetEvent(executable: DriverHandle, node: DriverHandle, event: DriverHandle);
+    fn cuGraphInstantiateWithParams(executable: *mut DriverHandle, graph: DriverHandle, params: Ptr);
+    fn cuGraphExecGetFlags(executable: DriverHandle, flags: *mut u64);
+    fn cuGraphKernelNodeSetParams_v2(node: DriverHandle, params: *const c_void);
+    fn cuGraphMemcpyNodeSetParams(node: DriverHandle, copy: *const c_void);
     fn cuGraphMemsetNodeSetParams(node: DriverHandle, params: *const c_void);
+    fn cuGraphHostNodeSetParams(node: DriverHandle, params: *const c_void);
+    fn cuGraphExecMemcpyNodeSetParams(
+        executable: DriverHandle, node: DriverHandle, copy: *const c_void, context: DriverHandle,
+    );
+    fn cuGraphExecMemsetNodeSetParams(
+        executable: DriverHandle, node: DriverHandle, params: *const c_void, context: DriverHandle,
+    );
+    fn cuGraphExecHostNodeSetParams(executable: DriverHandle, node: DriverHandle, params: *const c_void);
+    fn cuGraphExecChildGraphNodeSetParams(executable: DriverHandle, node: DriverHandle, child: DriverHandle);
+    fn cuGraphExecEventRecordNodeSetEvent(executable: DriverHandle, node: DriverHandle, event: DriverHandle);
     fn cuGraphNodeSetEnabled(executable: DriverHandle, node: DriverHandle, is_enabled: u32);
     fn cuGraphNodeGetEnabled(executable: DriverHandle, node: DriverHandle, is_enabled: *mut u32);
     fn cuDeviceGetGraphMemAttribute(device: i32, number: i32, value: Ptr);
@@ -211,6 +284,9 @@ driver! {
     fn cuArrayDestroy(array: DriverHandle);
     fn cuTexObjectCreate(object: *mut u64, resource: *const c_void, texture: *const c_void, view: Ptr);
     fn cuTexObjectDestroy(object: u64);
+    fn cuTexObjectGetResourceDesc(resource: Ptr, object: u64);
+    fn cuTexObjectGetTextureDesc(texture: Ptr, object: u64);
+    fn cuSurfObjectGetResourceDesc(resource: Ptr, object: u64);
     fn cuSurfObjectCreate(object: *mut u64, resource: *const c_void);
     fn cuSurfObjectDestroy(object: u64);
     fn cuProfilerStart();

@@ -160,7 +160,15 @@ pub fn kernel(host: usize) -> CudartResult<DriverHandle> {
     Ok(found)
 }
 
-/// Where the variable is that the program names, and its bytes.
+/// Returns the function that the program calls for a kernel; the handle itself of a kernel that it has not registered.
+pub fn host_of(kernel: DriverHandle) -> usize {
+    let registry = registry();
+    // Programs may register several functions for one kernel: the same one is found each time.
+    let hosts = registry.kernels.iter().filter(|(_, symbol)| symbol.found == Some(kernel));
+    hosts.map(|(&host, _)| host).min().unwrap_or(kernel)
+}
+
+/// Returns the start of the variable that the program names, and its bytes.
 pub fn variable(host: usize) -> CudartResult<(Ptr, usize)> {
     ready()?;
     let mut registry = registry();

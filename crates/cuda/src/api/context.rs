@@ -3,7 +3,7 @@
 use super::pointer::{CudaInput, CudaOutput};
 use crate::core::context::{self, CudaContext, ensure_device};
 use crate::core::error::{CudaError, ensure};
-use crate::core::stream::CudaStream;
+use crate::core::stream::{CudaStream, GREATEST_PRIORITY};
 use crate::cuda::*;
 use std::sync::atomic::Ordering;
 
@@ -130,7 +130,7 @@ entries! {
     fn cuCtxGetStreamPriorityRange(least: CudaOutput<i32>, greatest: CudaOutput<i32>) {
         context::current()?;
         least.write_if(0);
-        greatest.write_if(-5);
+        greatest.write_if(GREATEST_PRIORITY);
         Ok(())
     }
 

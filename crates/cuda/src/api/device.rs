@@ -18,9 +18,29 @@ use std::ffi::{c_char, c_void};
 /// PCI address that the device reports.
 const BUS: &str = "0000:00:00.0";
 
+/// Numbers of attributes of features that the device has (`CU_DEVICE_ATTRIBUTE_…`): waits for values in memory and writes of them, with
+/// 64 bits and by `NOR`, in both versions of the interface, and virtual memory management.
+const CAN_USE_STREAM_MEM_OPS_V1: u32 = 92;
+const CAN_USE_64_BIT_STREAM_MEM_OPS_V1: u32 = 93;
+const CAN_USE_STREAM_WAIT_VALUE_NOR_V1: u32 = 94;
+const VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: u32 = 102;
+const CAN_USE_64_BIT_STREAM_MEM_OPS: u32 = 122;
+const CAN_USE_STREAM_WAIT_VALUE_NOR: u32 = 123;
+
 /// Returns an attribute by number; none of an unknown one.
 fn attribute(number: u32) -> Option<i32> {
     use DeviceAttribute::*;
+    if matches!(
+        number,
+        CAN_USE_STREAM_MEM_OPS_V1
+            | CAN_USE_64_BIT_STREAM_MEM_OPS_V1
+            | CAN_USE_STREAM_WAIT_VALUE_NOR_V1
+            | VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
+            | CAN_USE_64_BIT_STREAM_MEM_OPS
+            | CAN_USE_STREAM_WAIT_VALUE_NOR
+    ) {
+        return Some(1);
+    }
     let Some(attribute) = DeviceAttribute::from_number(number) else {
         return (1..=LAST_DEVICE_ATTRIBUTE).contains(&number).then_some(0);
     };

@@ -2,10 +2,11 @@
 
 use super::module::function;
 use super::pointer::{CudaInput, CudaOutput};
+use crate::core::command::{KernelCommand, StreamCommand};
 use crate::core::context;
 use crate::core::error::{CudaError, CudaResult, ensure};
-use crate::core::graph::StreamCommand;
 use crate::core::launch::{CudaLaunch, LaunchSize, processors};
+use crate::core::launch_attributes::{AttributeHolder, AttributeValue, LaunchAttributes};
 use crate::core::module::CudaFunction;
 use crate::core::stream::CudaStream;
 use crate::cuda::*;
@@ -36,7 +37,7 @@ pub struct Config {
 pub struct Attribute {
     id: u32,
     pad: u32,
-    value: [u32; 16],
+    value: AttributeValue,
 }
 
 /// Collects parameters, passed one by one or through `extra`, into a kernel's parameter buffer.
@@ -86,12 +87,11 @@ fn launch(
     size: LaunchSize,
     stream: CudaHandle,
     params: (CudaInput<u64>, CudaInput<u64>),
-    is_cooperative: bool,
+    attributes: LaunchAttributes,
 ) -> CudaResult<()> {
     let stream = CudaStream::find(stream)?;
     let launch = prepare(super::module::function(function)?, size, params.0, params.1)?;
-    let launch = if is_cooperative { launch.cooperative()? } else { launch };
-    stream.submit(StreamCommand::Launch(Box::new(launch)))
+    stream.submit(StreamCommand::Launch(Box::new(KernelCommand::new(launch, attributes)?)))
 }
 
 /// Returns the block size of best occupancy: the largest one, as vector code needs many lanes.
@@ -107,7 +107,7 @@ entries! {
     ) {
         context::current()?;
         let size = LaunchSize { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
-        launch(function, size, stream, (each, extra), false)
+        launch(function, size, stream, (each, extra), LaunchAttributes::default())
     }
 
     fn cuLaunchCooperativeKernel | cuLaunchCooperativeKernel_ptsz (
@@ -116,24 +116,20 @@ entries! {
     ) {
         context::current()?;
         let size = LaunchSize { grid: [grid_x, grid_y, grid_z], block: [block_x, block_y, block_z], shared };
-        launch(function, size, stream, (each, CudaInput::at(0)), true)
+        let mut attributes = LaunchAttributes::default();
+        attributes.set_cooperative(true);
+        launch(function, size, stream, (each, CudaInput::at(0)), attributes)
     }
 
     fn cuLaunchKernelEx | cuLaunchKernelEx_ptsz (config: CudaInput<Config>, function: CudaHandle, each: CudaInput<u64>, extra: CudaInput<u64>) {
         context::current()?;
         let config = config.read()?;
-        let mut is_cooperative = false;
+        let mut attributes = LaunchAttributes::default();
         for attribute in CudaInput::<Attribute>::at(config.attributes).list(config.count as usize)? {
-            match (attribute.id, attribute.value) {
-                // Only clusters of one block are supported.
-                (4 | 11, [x, y, z, ..]) => ensure(x <= 1 && y <= 1 && z <= 1, CUDA_ERROR_INVALID_CLUSTER_SIZE)?,
-                (2, [value, ..]) => is_cooperative = value != 0,
-                (0..=14, _) => {}
-                _ => return Err(CudaError(CUDA_ERROR_INVALID_VALUE)),
-            }
+            attributes.set(AttributeHolder::Launch, attribute.id, attribute.value)?;
         }
         let size = LaunchSize { grid: config.grid, block: config.block, shared: config.shared };
-        launch(function, size, config.stream, (each, extra), is_cooperative)
+        launch(function, size, config.stream, (each, extra), attributes)
     }
 
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor | cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags (

@@ -2,17 +2,22 @@
 
 use super::pointer::{CudaInput, CudaOutput};
 use crate::attributes::PointerAttribute;
+use crate::core::command::StreamCommand;
 use crate::core::context::{self, ensure_device};
 use crate::core::error::{CudaError, CudaResult, ensure};
-use crate::core::graph::StreamCommand;
 use crate::core::graph_memory::GraphMemory;
-use crate::core::memory::{self, AllocationKind, CudaMemoryPool, POOLS};
+use crate::core::memory::{self, AllocationKind, CudaMemoryPool, POOLS, RangeAccess};
+use crate::core::range_advice::{self, RangeLocation};
 use crate::core::stream::CudaStream;
+use crate::core::virtual_memory;
 use crate::cuda::*;
 use heddle_runtime::machine_memory;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// Access flags of a pointer that the device reads only.
+const CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ: u32 = 1;
 
 /// Rows of pitched memory start at a multiple of this.
 const PITCH: usize = 512;
@@ -60,9 +65,11 @@ fn write_attribute(
         RangeSize | MappingSize => CudaOutput::at(at).write(known?.bytes),
         Mapped => CudaOutput::at(at).write(u8::from(found.is_some())),
         AllowedHandleTypes => CudaOutput::at(at).write(0u64),
-        AccessFlags => {
-            known.and_then(|_| CudaOutput::at(at).write(CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE))
-        }
+        AccessFlags => CudaOutput::at(at).write(match known?.access() {
+            RangeAccess::None => 0,
+            RangeAccess::Read => CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ,
+            RangeAccess::ReadWrite => CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE,
+        }),
         MempoolHandle => {
             let pool = if let AllocationKind::Pool(pool) = known?.kind { pool } else { 0 };
             CudaOutput::at(at).write(pool)
@@ -115,10 +122,53 @@ fn allocate_in(
     }
 }
 
+/// True if advice on the memory is kept.
+fn is_managed(address: CUdeviceptr) -> bool {
+    let kind = memory::find(address).map(|found| found.kind);
+    matches!(kind, Some(AllocationKind::Managed | AllocationKind::Variable))
+}
+
+fn prefetch(address: CUdeviceptr, bytes: usize, to: RangeLocation) -> CudaResult<()> {
+    to.check()?;
+    memory::ensure_range(address, bytes)?;
+    if is_managed(address) {
+        range_advice::note_prefetch(address, bytes, to);
+    }
+    Ok(())
+}
+
+fn advise(address: CUdeviceptr, bytes: usize, advice: u32, location: RangeLocation) -> CudaResult<()> {
+    context::current()?;
+    ensure(matches!(advice, 1..=6), CUDA_ERROR_INVALID_VALUE)?;
+    memory::ensure_range(address, bytes)?;
+    if is_managed(address) {
+        range_advice::advise(address, bytes, advice, location)?;
+    }
+    Ok(())
+}
+
+/// Writes an attribute of a range of managed memory as numbers of 32 bits.
+fn write_range_attribute(
+    data: CudaOutput<i32>,
+    size: usize,
+    number: u32,
+    address: CUdeviceptr,
+    bytes: usize,
+) -> CudaResult<()> {
+    data.ensure()?;
+    ensure(bytes > 0 && size.is_multiple_of(size_of::<i32>()), CUDA_ERROR_INVALID_VALUE)?;
+    memory::ensure_range(address, bytes)?;
+    ensure(is_managed(address), CUDA_ERROR_INVALID_VALUE)?;
+    let values = range_advice::attribute(address, bytes, number, size / size_of::<i32>())?;
+    values.into_iter().enumerate().for_each(|(index, value)| data.write_at(index, value));
+    Ok(())
+}
+
 entries! {
     fn cuMemGetInfo_v2(free: CudaOutput<usize>, total: CudaOutput<usize>) {
         context::current()?;
-        free.write_if(machine_memory::free_bytes());
+        let total_left = machine_memory::total_bytes().saturating_sub(virtual_memory::created_bytes());
+        free.write_if(machine_memory::free_bytes().min(total_left));
         total.write_if(machine_memory::total_bytes());
         Ok(())
     }
@@ -308,30 +358,43 @@ entries! {
     }
 
     fn cuMemPrefetchAsync | cuMemPrefetchAsync_ptsz (
-        address: CUdeviceptr, bytes: usize, _to: CUdevice, stream: CudaHandle,
+        address: CUdeviceptr, bytes: usize, to: CUdevice, stream: CudaHandle,
     ) {
         CudaStream::find(stream)?;
-        memory::ensure_range(address, bytes)
+        prefetch(address, bytes, RangeLocation::of_device(to))
     }
 
     fn cuMemPrefetchAsync_v2 | cuMemPrefetchAsync_v2_ptsz (
-        address: CUdeviceptr, bytes: usize, _to: u64, flags: u32, stream: CudaHandle,
+        address: CUdeviceptr, bytes: usize, to: RangeLocation, flags: u32, stream: CudaHandle,
     ) {
         CudaStream::find(stream)?;
         ensure(flags == 0, CUDA_ERROR_INVALID_VALUE)?;
-        memory::ensure_range(address, bytes)
+        prefetch(address, bytes, to)
     }
 
-    fn cuMemAdvise(address: CUdeviceptr, bytes: usize, advice: u32, _device: CUdevice) {
-        context::current()?;
-        ensure(matches!(advice, 1..=6), CUDA_ERROR_INVALID_VALUE)?;
-        memory::ensure_range(address, bytes)
+    fn cuMemAdvise(address: CUdeviceptr, bytes: usize, advice: u32, device: CUdevice) {
+        advise(address, bytes, advice, RangeLocation::of_device(device))
     }
 
-    fn cuMemAdvise_v2(address: CUdeviceptr, bytes: usize, advice: u32, _location: u64) {
+    fn cuMemAdvise_v2(address: CUdeviceptr, bytes: usize, advice: u32, location: RangeLocation) {
+        advise(address, bytes, advice, location)
+    }
+
+    fn cuMemRangeGetAttribute(data: CudaOutput<i32>, size: usize, number: u32, address: CUdeviceptr, bytes: usize) {
         context::current()?;
-        ensure(matches!(advice, 1..=6), CUDA_ERROR_INVALID_VALUE)?;
-        memory::ensure_range(address, bytes)
+        write_range_attribute(data, size, number, address, bytes)
+    }
+
+    fn cuMemRangeGetAttributes(
+        data: CudaInput<u64>, sizes: CudaInput<usize>, numbers: CudaInput<u32>, count: usize, address: CUdeviceptr, bytes: usize,
+    ) {
+        context::current()?;
+        ensure(count > 0, CUDA_ERROR_INVALID_VALUE)?;
+        let (data, sizes, numbers) = (data.list(count)?, sizes.list(count)?, numbers.list(count)?);
+        for ((place, size), number) in data.into_iter().zip(sizes).zip(numbers) {
+            write_range_attribute(CudaOutput::at(place), size, number, address, bytes)?;
+        }
+        Ok(())
     }
 
     fn cuDeviceSetMemPool(device: CUdevice, handle: CudaHandle) {

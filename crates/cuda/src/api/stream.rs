@@ -1,18 +1,18 @@
-//! Streams and events.
+//! Streams and events. Waits for values in memory: [`stream_memory`](super::stream_memory).
 
 use super::pointer::{CudaInput, CudaOutput};
+use crate::core::command::{HostCall, StreamCallback, StreamCommand};
 use crate::core::context;
 use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::event::{CudaEvent, EVENTS};
-use crate::core::graph::{CudaGraph, HostCall, StreamCommand};
-use crate::core::memory;
-use crate::core::stream::{CudaStream, STREAMS, call_back};
+use crate::core::graph::CudaGraph;
+use crate::core::launch_attributes::AttributeValue;
+use crate::core::stream::{CudaStream, STREAMS};
 use crate::cuda::*;
 use std::ffi::c_void;
-use std::sync::Arc;
 
-/// A function that a stream calls with its handle and a code.
-type StreamCallback = extern "C" fn(CudaHandle, CUresult, *mut c_void);
+/// Flag of records and waits that become nodes of a captured graph (`CU_EVENT_RECORD_EXTERNAL`, `CU_EVENT_WAIT_EXTERNAL`).
+const EXTERNAL: u32 = 1;
 
 /// State of a capture: status, number, graph, and the predecessors of the next command.
 struct Captured {
@@ -34,7 +34,7 @@ impl Captured {
         self.edges.write_if(0);
         if !self.nodes.is_null() {
             // The graph owns the returned lists, so their addresses stay valid.
-            let list = CudaGraph::find(capture.graph)?.keep_node_list(capture.last);
+            let list = CudaGraph::find(capture.graph)?.keep_list(capture.last);
             self.nodes.write_if(list);
         }
         Ok(())
@@ -47,9 +47,9 @@ fn begin(stream: CudaHandle) -> CudaResult<()> {
     stream.begin_capture(graph, Vec::new()).inspect_err(|_| _ = CudaGraph::destroy(graph))
 }
 
-fn record(event: CudaHandle, stream: CudaHandle) -> CudaResult<()> {
+fn record(event: CudaHandle, stream: CudaHandle, is_external: bool) -> CudaResult<()> {
     let event = EVENTS.find(event)?;
-    CudaStream::find(stream)?.record(&event)
+    CudaStream::find(stream)?.record(&event, is_external)
 }
 
 entries! {
@@ -66,7 +66,10 @@ entries! {
     fn cuStreamDestroy_v2 | cuStreamDestroy (handle: CudaHandle) {
         context::ensure_initialized()?;
         let stream = STREAMS.remove(handle)?;
-        stream.run(|| ());
+        // Commands that wait run later, without the handle.
+        if stream.deferred().is_empty() {
+            stream.run(|| ());
+        }
         Ok(())
     }
 
@@ -75,12 +78,11 @@ entries! {
     }
 
     fn cuStreamQuery | cuStreamQuery_ptsz (handle: CudaHandle) {
-        let stream = CudaStream::find(handle)?;
-        ensure(stream.capture().is_none(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)
+        CudaStream::find(handle)?.query()
     }
 
     fn cuStreamGetPriority | cuStreamGetPriority_ptsz (handle: CudaHandle, priority: CudaOutput<i32>) {
-        priority.write(CudaStream::find(handle)?.priority)
+        priority.write(CudaStream::find(handle)?.priority())
     }
 
     fn cuStreamGetFlags | cuStreamGetFlags_ptsz (handle: CudaHandle, flags: CudaOutput<u32>) {
@@ -111,9 +113,9 @@ entries! {
     }
 
     fn cuStreamWaitEvent | cuStreamWaitEvent_ptsz (handle: CudaHandle, event: CudaHandle, flags: u32) {
-        ensure(flags <= 1, CUDA_ERROR_INVALID_VALUE)?;
+        ensure(flags <= EXTERNAL, CUDA_ERROR_INVALID_VALUE)?;
         let event = EVENTS.find(event)?;
-        CudaStream::find(handle)?.wait_for(&event)
+        CudaStream::find(handle)?.wait_for(&event, flags == EXTERNAL)
     }
 
     fn cuLaunchHostFunc | cuLaunchHostFunc_ptsz (
@@ -125,15 +127,14 @@ entries! {
     }
 
     fn cuStreamAddCallback | cuStreamAddCallback_ptsz (
-        handle: CudaHandle, function: Option<StreamCallback>, data: CudaInput<c_void>, flags: u32,
+        handle: CudaHandle, function: Option<extern "C" fn(CudaHandle, CUresult, *mut c_void)>, data: CudaInput<c_void>, flags: u32,
     ) {
         let function = function.ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
         ensure(flags == 0, CUDA_ERROR_INVALID_VALUE)?;
         let stream = CudaStream::find(handle)?;
         ensure(stream.capture().is_none(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)?;
-        let data = std::ptr::with_exposed_provenance_mut(data.address() as usize);
-        stream.run(|| call_back(|| function(handle, CUDA_SUCCESS, data)));
-        Ok(())
+        let data = data.address() as usize;
+        stream.submit(StreamCommand::Callback(StreamCallback { function, stream: handle, data }))
     }
 
     fn cuStreamBeginCapture_v2 | cuStreamBeginCapture_v2_ptsz (handle: CudaHandle, mode: u32) {
@@ -201,19 +202,23 @@ entries! {
         mode.write(0)
     }
 
-    fn cuStreamWriteValue32_v2 | cuStreamWriteValue32_v2_ptsz | cuStreamWriteValue32 | cuStreamWriteValue32_ptsz (
-        handle: CudaHandle, address: CUdeviceptr, value: u32, flags: u32,
-    ) {
-        ensure(flags <= 1, CUDA_ERROR_INVALID_VALUE)?;
-        let fill = memory::MemoryFill { start: address, pitch: 0, value, size: 4, width: 1, height: 1 };
-        fill.check()?;
-        CudaStream::find(handle)?.submit(StreamCommand::Fill(fill))
+    fn cuStreamGetAttribute | cuStreamGetAttribute_ptsz (handle: CudaHandle, id: u32, value: CudaOutput<AttributeValue>) {
+        value.write(CudaStream::find(handle)?.attribute(id)?)
+    }
+
+    fn cuStreamSetAttribute | cuStreamSetAttribute_ptsz (handle: CudaHandle, id: u32, value: CudaInput<AttributeValue>) {
+        CudaStream::find(handle)?.set_attribute(id, value.read()?)
+    }
+
+    fn cuStreamCopyAttributes | cuStreamCopyAttributes_ptsz (to: CudaHandle, from: CudaHandle) {
+        CudaStream::find(to)?.copy_attributes(&*CudaStream::find(from)?);
+        Ok(())
     }
 
     fn cuEventCreate(event: CudaOutput<CudaHandle>, flags: u32) {
         context::current()?;
         event.ensure()?;
-        event.write(EVENTS.publish(Arc::new(CudaEvent::new(flags)?)))
+        event.write(CudaEvent::create(flags)?)
     }
 
     fn cuEventDestroy_v2 | cuEventDestroy (event: CudaHandle) {
@@ -221,16 +226,20 @@ entries! {
     }
 
     fn cuEventRecord | cuEventRecord_ptsz (event: CudaHandle, stream: CudaHandle) {
-        record(event, stream)
+        record(event, stream, false)
     }
 
     fn cuEventRecordWithFlags | cuEventRecordWithFlags_ptsz (event: CudaHandle, stream: CudaHandle, flags: u32) {
-        ensure(flags <= 1, CUDA_ERROR_INVALID_VALUE)?;
-        record(event, stream)
+        ensure(flags <= EXTERNAL, CUDA_ERROR_INVALID_VALUE)?;
+        record(event, stream, flags == EXTERNAL)
     }
 
-    fn cuEventQuery | cuEventSynchronize (event: CudaHandle) {
+    fn cuEventQuery(event: CudaHandle) {
         EVENTS.find(event)?.ensure_done()
+    }
+
+    fn cuEventSynchronize(event: CudaHandle) {
+        EVENTS.find(event)?.synchronize()
     }
 
     fn cuEventElapsedTime | cuEventElapsedTime_v2 (milliseconds: CudaOutput<f32>, first: CudaHandle, last: CudaHandle) {

@@ -1,8 +1,8 @@
 //! Copies and fills.
 
 use super::pointer::{CudaInput, CudaOutput};
+use crate::core::command::{CopyCommand, CopyDescription, StreamCommand};
 use crate::core::error::{CudaError, CudaResult, ensure};
-use crate::core::graph::StreamCommand;
 use crate::core::memory::{CopySide, MemoryCopy, MemoryFill};
 use crate::core::stream::CudaStream;
 use crate::core::texture::{ARRAYS, TexelMemory};
@@ -70,22 +70,10 @@ fn start(memory_type: u32, host: u64, device: CUdeviceptr) -> CudaResult<(u64, b
 }
 
 impl Side2d {
-    fn side(&self, width: usize, rows: usize) -> CudaResult<CopySide> {
-        let pitch = if self.pitch == 0 { width } else { self.pitch };
-        let three = Side3d {
-            x: self.x,
-            y: self.y,
-            z: 0,
-            level: 0,
-            memory_type: self.memory_type,
-            host: self.host,
-            device: self.device,
-            array: self.array,
-            reserved: 0,
-            pitch,
-            height: 0,
-        };
-        three.side(width, rows)
+    /// Returns the side of a copy of one slice.
+    fn widened(self) -> Side3d {
+        let Side2d { x, y, memory_type, host, device, array, pitch } = self;
+        Side3d { x, y, z: 0, level: 0, memory_type, host, device, array, reserved: 0, pitch, height: 0 }
     }
 }
 
@@ -105,6 +93,23 @@ impl Side3d {
         let (first, slice) = first.zip(slice).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
         ensure(start != 0, CUDA_ERROR_INVALID_VALUE)?;
         Ok(CopySide { start: first, pitch, slice, is_known })
+    }
+
+    /// Side of a copy of bytes in memory.
+    fn line(side: &CopySide, bytes: usize) -> Side3d {
+        let (memory_type, host, device) = match side.is_known {
+            true => (CU_MEMORYTYPE_DEVICE, 0, side.start),
+            false => (CU_MEMORYTYPE_HOST, side.start, 0),
+        };
+        let (array, reserved, pitch, height) = (0, 0, bytes, 1);
+        Side3d { x: 0, y: 0, z: 0, level: 0, memory_type, host, device, array, reserved, pitch, height }
+    }
+
+    fn words(&self) -> [u64; 11] {
+        let [x, y, z, level] = [self.x, self.y, self.z, self.level].map(|word| word as u64);
+        let [pitch, height] = [self.pitch, self.height].map(|word| word as u64);
+        let memory_type = self.memory_type.into();
+        [x, y, z, level, memory_type, self.host, self.device, self.array, self.reserved, pitch, height]
     }
 }
 
@@ -131,31 +136,54 @@ fn in_array(array: CudaHandle, offset: usize) -> CudaResult<CopySide> {
 }
 
 impl Copy2d {
-    fn copy(&self) -> CudaResult<MemoryCopy> {
-        let (to, from) = (self.to.side(self.width, self.height)?, self.from.side(self.width, self.height)?);
-        Ok(MemoryCopy { to, from, width: self.width, height: self.height, depth: 1 })
+    fn command(self) -> CudaResult<StreamCommand> {
+        let Copy2d { from, to, width, height } = self;
+        Copy3d { from: from.widened(), to: to.widened(), width, height, depth: 1 }.command()
     }
 }
 
 impl Copy3d {
-    /// Converts to the driver's copy.
-    pub fn copy(&self) -> CudaResult<MemoryCopy> {
+    fn copy(&self) -> CudaResult<MemoryCopy> {
         let to = self.to.side(self.width, self.height)?;
         let from = self.from.side(self.width, self.height)?;
         Ok(MemoryCopy { to, from, width: self.width, height: self.height, depth: self.depth })
     }
+
+    fn description(&self) -> CopyDescription {
+        let mut words = [0; 25];
+        words[..11].copy_from_slice(&self.from.words());
+        words[11..22].copy_from_slice(&self.to.words());
+        words[22..].copy_from_slice(&[self.width, self.height, self.depth].map(|word| word as u64));
+        words
+    }
+
+    /// Returns the command, after a check.
+    pub fn command(&self) -> CudaResult<StreamCommand> {
+        let copy = self.copy()?;
+        copy.check()?;
+        Ok(StreamCommand::Copy(Box::new(CopyCommand::new(copy, self.description()))))
+    }
 }
 
-/// The legacy stream, which calls without a stream mean.
-const NONE: CudaHandle = 0;
+/// The legacy stream.
+const LEGACY: CudaHandle = 0;
 
-fn submit(copy: MemoryCopy, stream: CudaHandle) -> CudaResult<()> {
+/// Stream of a copy; none for copies that end in their call, on the legacy stream.
+type CopyStream = Option<CudaHandle>;
+
+fn submit(command: StreamCommand, stream: CopyStream) -> CudaResult<()> {
+    match stream {
+        Some(stream) => CudaStream::find(stream)?.submit(command),
+        None => CudaStream::find(LEGACY)?.submit_and_wait(command),
+    }
+}
+
+fn line(to: CopySide, from: CopySide, bytes: usize, stream: CopyStream) -> CudaResult<()> {
+    let copy = MemoryCopy::line(to, from, bytes);
     copy.check()?;
-    CudaStream::find(stream)?.submit(StreamCommand::Copy(Box::new(copy)))
-}
-
-fn line(to: CopySide, from: CopySide, bytes: usize, stream: CudaHandle) -> CudaResult<()> {
-    submit(MemoryCopy::line(to, from, bytes), stream)
+    let (from, to) = (Side3d::line(&from, bytes), Side3d::line(&to, bytes));
+    let description = Copy3d { from, to, width: bytes, height: 1, depth: 1 }.description();
+    submit(StreamCommand::Copy(Box::new(CopyCommand::new(copy, description))), stream)
 }
 
 fn fill(start: CUdeviceptr, value: u32, size: usize, width: usize, stream: CudaHandle) -> CudaResult<()> {
@@ -169,109 +197,109 @@ fn rows(fill: MemoryFill, stream: CudaHandle) -> CudaResult<()> {
 
 entries! {
     fn cuMemcpy | cuMemcpy_ptds (to: CUdeviceptr, from: CUdeviceptr, bytes: usize) {
-        line(CopySide::any(to), CopySide::any(from), bytes, NONE)
+        line(CopySide::any(to), CopySide::any(from), bytes, None)
     }
 
     fn cuMemcpyAsync | cuMemcpyAsync_ptsz (to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CudaHandle) {
-        line(CopySide::any(to), CopySide::any(from), bytes, stream)
+        line(CopySide::any(to), CopySide::any(from), bytes, Some(stream))
     }
 
     fn cuMemcpyHtoD_v2 | cuMemcpyHtoD_v2_ptds (to: CUdeviceptr, from: CudaInput<c_void>, bytes: usize) {
-        line(CopySide::device(to), CopySide::host(from.address()), bytes, NONE)
+        line(CopySide::device(to), CopySide::host(from.address()), bytes, None)
     }
 
     fn cuMemcpyHtoDAsync_v2 | cuMemcpyHtoDAsync_v2_ptsz (
         to: CUdeviceptr, from: CudaInput<c_void>, bytes: usize, stream: CudaHandle,
     ) {
-        line(CopySide::device(to), CopySide::host(from.address()), bytes, stream)
+        line(CopySide::device(to), CopySide::host(from.address()), bytes, Some(stream))
     }
 
     fn cuMemcpyDtoH_v2 | cuMemcpyDtoH_v2_ptds (to: CudaOutput<c_void>, from: CUdeviceptr, bytes: usize) {
-        line(CopySide::host(to.address()), CopySide::device(from), bytes, NONE)
+        line(CopySide::host(to.address()), CopySide::device(from), bytes, None)
     }
 
     fn cuMemcpyDtoHAsync_v2 | cuMemcpyDtoHAsync_v2_ptsz (
         to: CudaOutput<c_void>, from: CUdeviceptr, bytes: usize, stream: CudaHandle,
     ) {
-        line(CopySide::host(to.address()), CopySide::device(from), bytes, stream)
+        line(CopySide::host(to.address()), CopySide::device(from), bytes, Some(stream))
     }
 
     fn cuMemcpyDtoD_v2 | cuMemcpyDtoD_v2_ptds (to: CUdeviceptr, from: CUdeviceptr, bytes: usize) {
-        line(CopySide::device(to), CopySide::device(from), bytes, NONE)
+        line(CopySide::device(to), CopySide::device(from), bytes, None)
     }
 
     fn cuMemcpyDtoDAsync_v2 | cuMemcpyDtoDAsync_v2_ptsz (
         to: CUdeviceptr, from: CUdeviceptr, bytes: usize, stream: CudaHandle,
     ) {
-        line(CopySide::device(to), CopySide::device(from), bytes, stream)
+        line(CopySide::device(to), CopySide::device(from), bytes, Some(stream))
     }
 
     fn cuMemcpyPeer | cuMemcpyPeer_ptds (
         to: CUdeviceptr, _to_context: CudaHandle, from: CUdeviceptr, _from_context: CudaHandle, bytes: usize,
     ) {
-        line(CopySide::device(to), CopySide::device(from), bytes, NONE)
+        line(CopySide::device(to), CopySide::device(from), bytes, None)
     }
 
     fn cuMemcpyPeerAsync | cuMemcpyPeerAsync_ptsz (
         to: CUdeviceptr, _to_context: CudaHandle, from: CUdeviceptr, _from_context: CudaHandle, bytes: usize, stream: CudaHandle,
     ) {
-        line(CopySide::device(to), CopySide::device(from), bytes, stream)
+        line(CopySide::device(to), CopySide::device(from), bytes, Some(stream))
     }
 
     fn cuMemcpy2D_v2 | cuMemcpy2D_v2_ptds | cuMemcpy2DUnaligned_v2 | cuMemcpy2DUnaligned_v2_ptds (copy: CudaInput<Copy2d>) {
-        submit(copy.read()?.copy()?, NONE)
+        submit(copy.read()?.command()?, None)
     }
 
     fn cuMemcpy2DAsync_v2 | cuMemcpy2DAsync_v2_ptsz (copy: CudaInput<Copy2d>, stream: CudaHandle) {
-        submit(copy.read()?.copy()?, stream)
+        submit(copy.read()?.command()?, Some(stream))
     }
 
     fn cuMemcpy3D_v2 | cuMemcpy3D_v2_ptds | cuMemcpy3DPeer | cuMemcpy3DPeer_ptds (copy: CudaInput<Copy3d>) {
-        submit(copy.read()?.copy()?, NONE)
+        submit(copy.read()?.command()?, None)
     }
 
     fn cuMemcpy3DAsync_v2 | cuMemcpy3DAsync_v2_ptsz | cuMemcpy3DPeerAsync | cuMemcpy3DPeerAsync_ptsz (
         copy: CudaInput<Copy3d>, stream: CudaHandle,
     ) {
-        submit(copy.read()?.copy()?, stream)
+        submit(copy.read()?.command()?, Some(stream))
     }
 
     fn cuMemcpyHtoA_v2 | cuMemcpyHtoA_v2_ptds (
         to: CudaHandle, offset: usize, from: CudaInput<c_void>, bytes: usize,
     ) {
-        line(in_array(to, offset)?, CopySide::host(from.address()), bytes, NONE)
+        line(in_array(to, offset)?, CopySide::host(from.address()), bytes, None)
     }
 
     fn cuMemcpyHtoAAsync_v2 | cuMemcpyHtoAAsync_v2_ptsz (
         to: CudaHandle, offset: usize, from: CudaInput<c_void>, bytes: usize, stream: CudaHandle,
     ) {
-        line(in_array(to, offset)?, CopySide::host(from.address()), bytes, stream)
+        line(in_array(to, offset)?, CopySide::host(from.address()), bytes, Some(stream))
     }
 
     fn cuMemcpyAtoH_v2 | cuMemcpyAtoH_v2_ptds (
         to: CudaOutput<c_void>, from: CudaHandle, offset: usize, bytes: usize,
     ) {
-        line(CopySide::host(to.address()), in_array(from, offset)?, bytes, NONE)
+        line(CopySide::host(to.address()), in_array(from, offset)?, bytes, None)
     }
 
     fn cuMemcpyAtoHAsync_v2 | cuMemcpyAtoHAsync_v2_ptsz (
         to: CudaOutput<c_void>, from: CudaHandle, offset: usize, bytes: usize, stream: CudaHandle,
     ) {
-        line(CopySide::host(to.address()), in_array(from, offset)?, bytes, stream)
+        line(CopySide::host(to.address()), in_array(from, offset)?, bytes, Some(stream))
     }
 
     fn cuMemcpyDtoA_v2 | cuMemcpyDtoA_v2_ptds (to: CudaHandle, offset: usize, from: CUdeviceptr, bytes: usize) {
-        line(in_array(to, offset)?, CopySide::device(from), bytes, NONE)
+        line(in_array(to, offset)?, CopySide::device(from), bytes, None)
     }
 
     fn cuMemcpyAtoD_v2 | cuMemcpyAtoD_v2_ptds (to: CUdeviceptr, from: CudaHandle, offset: usize, bytes: usize) {
-        line(CopySide::device(to), in_array(from, offset)?, bytes, NONE)
+        line(CopySide::device(to), in_array(from, offset)?, bytes, None)
     }
 
     fn cuMemcpyAtoA_v2 | cuMemcpyAtoA_v2_ptds (
         to: CudaHandle, to_offset: usize, from: CudaHandle, from_offset: usize, bytes: usize,
     ) {
-        line(in_array(to, to_offset)?, in_array(from, from_offset)?, bytes, NONE)
+        line(in_array(to, to_offset)?, in_array(from, from_offset)?, bytes, None)
     }
 
     fn cuMemcpyBatchAsync | cuMemcpyBatchAsync_ptsz (
@@ -280,7 +308,7 @@ entries! {
     ) {
         let (to, from, sizes) = (to.list(count)?, from.list(count)?, sizes.list(count)?);
         for (index, ((to, from), bytes)) in to.into_iter().zip(from).zip(sizes).enumerate() {
-            let done = line(CopySide::any(to), CopySide::any(from), bytes, stream);
+            let done = line(CopySide::any(to), CopySide::any(from), bytes, Some(stream));
             if done.is_err() {
                 failed.write_if(index);
             }
@@ -290,15 +318,15 @@ entries! {
     }
 
     fn cuMemsetD8_v2 | cuMemsetD8_v2_ptds (start: CUdeviceptr, value: u8, count: usize) {
-        fill(start, value.into(), 1, count, NONE)
+        fill(start, value.into(), 1, count, LEGACY)
     }
 
     fn cuMemsetD16_v2 | cuMemsetD16_v2_ptds (start: CUdeviceptr, value: u16, count: usize) {
-        fill(start, value.into(), 2, count, NONE)
+        fill(start, value.into(), 2, count, LEGACY)
     }
 
     fn cuMemsetD32_v2 | cuMemsetD32_v2_ptds (start: CUdeviceptr, value: u32, count: usize) {
-        fill(start, value, 4, count, NONE)
+        fill(start, value, 4, count, LEGACY)
     }
 
     fn cuMemsetD8Async | cuMemsetD8Async_ptsz (start: CUdeviceptr, value: u8, count: usize, stream: CudaHandle) {
@@ -316,19 +344,19 @@ entries! {
     fn cuMemsetD2D8_v2 | cuMemsetD2D8_v2_ptds (
         start: CUdeviceptr, pitch: usize, value: u8, width: usize, height: usize,
     ) {
-        rows(MemoryFill { start, pitch, value: value.into(), size: 1, width, height }, NONE)
+        rows(MemoryFill { start, pitch, value: value.into(), size: 1, width, height }, LEGACY)
     }
 
     fn cuMemsetD2D16_v2 | cuMemsetD2D16_v2_ptds (
         start: CUdeviceptr, pitch: usize, value: u16, width: usize, height: usize,
     ) {
-        rows(MemoryFill { start, pitch, value: value.into(), size: 2, width, height }, NONE)
+        rows(MemoryFill { start, pitch, value: value.into(), size: 2, width, height }, LEGACY)
     }
 
     fn cuMemsetD2D32_v2 | cuMemsetD2D32_v2_ptds (
         start: CUdeviceptr, pitch: usize, value: u32, width: usize, height: usize,
     ) {
-        rows(MemoryFill { start, pitch, value, size: 4, width, height }, NONE)
+        rows(MemoryFill { start, pitch, value, size: 4, width, height }, LEGACY)
     }
 
     fn cuMemsetD2D8Async | cuMemsetD2D8Async_ptsz (

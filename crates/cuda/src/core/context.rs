@@ -1,5 +1,6 @@
 //! Device, contexts, and the current context of each thread.
 
+use crate::core::deferred;
 use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::memory;
 use crate::core::registry::HandleTable;
@@ -105,6 +106,7 @@ pub fn destroy(handle: CudaHandle) -> CudaResult<()> {
 
 fn end(handle: CudaHandle) {
     if CONTEXTS.remove(handle).is_ok() {
+        deferred::abandon(handle);
         memory::free_of_context(handle);
     }
 }
@@ -187,6 +189,7 @@ pub fn release_primary() -> CudaResult<()> {
 /// Frees the primary context's allocations; retain counts stay.
 pub fn reset_primary() {
     if let Some(handle) = primary().context {
+        deferred::abandon(handle);
         memory::free_of_context(handle);
         if let Ok(context) = CONTEXTS.find(handle) {
             context.sticky.store(0, Ordering::Relaxed);

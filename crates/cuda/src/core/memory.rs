@@ -6,6 +6,7 @@
 use crate::core::context;
 use crate::core::error::{CudaError, CudaResult, ensure};
 use crate::core::graph_memory;
+use crate::core::range_advice;
 use crate::core::registry::HandleTable;
 use crate::cuda::*;
 use heddle_runtime::memory::{self, Contents};
@@ -15,6 +16,17 @@ use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Accesses that a range of addresses allows.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum RangeAccess {
+    /// None.
+    None,
+    /// Reads.
+    Read,
+    /// Reads and writes.
+    ReadWrite,
+}
 
 /// Kind of an allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +46,8 @@ pub enum AllocationKind {
         /// True from the launch of the node that allocates it until it is freed.
         is_used: bool,
     },
+    /// Memory of a handle, mapped into a reserved range of addresses.
+    Mapped(RangeAccess),
     /// Texels of an array.
     Array,
     /// Module variable.
@@ -69,6 +83,11 @@ impl CudaAllocation {
                 | AllocationKind::Pool(_)
                 | AllocationKind::Graph { .. }
         )
+    }
+
+    /// Returns the accesses that the memory allows.
+    pub fn access(&self) -> RangeAccess {
+        if let AllocationKind::Mapped(access) = self.kind { access } else { RangeAccess::ReadWrite }
     }
 
     /// True if the application sees host memory.
@@ -155,6 +174,9 @@ fn give_back(allocation: &CudaAllocation) {
         && let Ok(pool) = POOLS.find(pool)
     {
         pool.used[0].fetch_sub(allocation.bytes as u64, Ordering::Relaxed);
+    }
+    if allocation.kind == AllocationKind::Managed {
+        range_advice::forget(allocation.start, allocation.bytes);
     }
     let start = NonNull::new(std::ptr::with_exposed_provenance_mut(allocation.start));
     if let (true, Ok(layout), Some(start)) = (allocation.is_own(), layout(allocation.bytes), start) {
@@ -248,9 +270,29 @@ pub fn forget_variable(start: usize) {
     }
 }
 
-/// Returns all known memory ranges by address.
+/// Registers mapped memory, or changes its accesses.
+pub fn note_mapping(start: usize, bytes: usize, access: RangeAccess) {
+    let mut known = known();
+    match known.get_mut(&start) {
+        Some(mapping) => mapping.kind = AllocationKind::Mapped(access),
+        None => {
+            drop(known);
+            note(start, bytes, AllocationKind::Mapped(access), 0);
+        }
+    }
+}
+
+/// Unregisters mapped memory.
+pub fn forget_mapping(start: usize) {
+    let mut known = known();
+    if known.get(&start).is_some_and(|it| matches!(it.kind, AllocationKind::Mapped(_))) {
+        known.remove(&start);
+    }
+}
+
+/// Returns all known memory ranges that can be read, by address.
 pub fn all() -> Vec<CudaAllocation> {
-    known().values().copied().collect()
+    known().values().filter(|it| it.access() >= RangeAccess::Read).copied().collect()
 }
 
 /// Copies a memory range; parts freed meanwhile read as zero.
@@ -269,14 +311,23 @@ pub fn find(address: CUdeviceptr) -> Option<CudaAllocation> {
     (address - allocation.start < allocation.bytes).then_some(*allocation)
 }
 
-/// Returns an error unless the range lies in an allocation.
+/// Returns an error unless the range lies in memory that can be read.
 pub fn ensure_range(address: CUdeviceptr, bytes: usize) -> CudaResult<()> {
-    if bytes == 0 {
-        return Ok(());
+    ensure_access(address, bytes, RangeAccess::Read)
+}
+
+/// Returns an error unless the range lies in an allocation, or in mappings side by side, with these accesses.
+pub fn ensure_access(address: CUdeviceptr, bytes: usize, access: RangeAccess) -> CudaResult<()> {
+    let (mut at, mut left) = (address as usize, bytes);
+    while left > 0 {
+        let found = find(at as CUdeviceptr).filter(|found| found.access() >= access);
+        let found = found.ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
+        let inside = found.bytes - (at - found.start);
+        ensure(left <= inside || matches!(found.kind, AllocationKind::Mapped(_)), CUDA_ERROR_INVALID_VALUE)?;
+        left = left.saturating_sub(inside);
+        at += inside;
     }
-    let allocation = find(address).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
-    let left = allocation.bytes - (address as usize - allocation.start);
-    ensure(bytes <= left, CUDA_ERROR_INVALID_VALUE)
+    Ok(())
 }
 
 /// Source or destination of a copy: start, row pitch and slice pitch.
@@ -323,14 +374,14 @@ impl CopySide {
         CopySide { is_known: find(start).is_some(), ..CopySide::device(start) }
     }
 
-    fn ensure(&self, width: usize, height: usize, depth: usize) -> CudaResult<()> {
+    fn ensure(&self, width: usize, height: usize, depth: usize, access: RangeAccess) -> CudaResult<()> {
         ensure(self.start != 0, CUDA_ERROR_INVALID_VALUE)?;
         ensure(height == 1 || self.pitch >= width, CUDA_ERROR_INVALID_VALUE)?;
         let rows = (height - 1).checked_mul(self.pitch);
         let slices = (depth - 1).checked_mul(self.slice);
         let end = rows.zip(slices).and_then(|(rows, slices)| rows.checked_add(slices)?.checked_add(width));
         let end = end.ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
-        if self.is_known { ensure_range(self.start, end) } else { Ok(()) }
+        if self.is_known { ensure_access(self.start, end, access) } else { Ok(()) }
     }
 }
 
@@ -340,7 +391,8 @@ impl MemoryCopy {
         MemoryCopy { to, from, width: bytes, height: 1, depth: 1 }
     }
 
-    fn is_empty(&self) -> bool {
+    /// True if the copy has no bytes.
+    pub fn is_empty(&self) -> bool {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
 
@@ -349,8 +401,8 @@ impl MemoryCopy {
         if self.is_empty() {
             return Ok(());
         }
-        self.to.ensure(self.width, self.height, self.depth)?;
-        self.from.ensure(self.width, self.height, self.depth)
+        self.to.ensure(self.width, self.height, self.depth, RangeAccess::ReadWrite)?;
+        self.from.ensure(self.width, self.height, self.depth, RangeAccess::Read)
     }
 
     /// Executes the copy after a recheck: memory may have been freed meanwhile.
@@ -399,7 +451,8 @@ impl MemoryFill {
             return Ok(());
         }
         let width = self.width.checked_mul(self.size).ok_or(CudaError(CUDA_ERROR_INVALID_VALUE))?;
-        CopySide { pitch: self.pitch, ..CopySide::device(self.start) }.ensure(width, self.height, 1)
+        let rows = CopySide { pitch: self.pitch, ..CopySide::device(self.start) };
+        rows.ensure(width, self.height, 1, RangeAccess::ReadWrite)
     }
 
     /// Executes the fill after a recheck.

@@ -38,6 +38,11 @@ impl<T> HandleTable<T> {
         (handle, object)
     }
 
+    /// Publishes a removed object under its handle again.
+    pub fn restore(&self, handle: CudaHandle, object: Arc<T>) {
+        self.objects.write().unwrap_or_else(PoisonError::into_inner).insert(handle, object);
+    }
+
     /// Looks up the object of a handle.
     pub fn find(&self, handle: CudaHandle) -> CudaResult<Arc<T>> {
         let objects = self.objects.read().unwrap_or_else(PoisonError::into_inner);

@@ -1,17 +1,20 @@
-//! Streams: ordered commands, executed synchronously or captured.
+//! Streams: ordered commands, executed synchronously, captured, or deferred.
 //!
 //! A command runs in the call that submits it, so a stream is a lock held while a command runs, which orders the commands
-//! of several threads. The legacy stream excludes commands of blocking streams.
+//! of several threads. The legacy stream excludes commands of blocking streams. Commands after a wait that is not met are queued
+//! ([`deferred`]), also those of other streams that come after them.
 
+use crate::core::command::{StreamCommand, StreamWait};
 use crate::core::context;
+use crate::core::deferred::{self, CUDA_ERROR_NOT_READY, DeferredQueue};
 use crate::core::error::{CudaError, CudaResult, ensure};
-use crate::core::event::{CudaEvent, EventPosition};
-use crate::core::graph::{CudaGraph, StreamCommand};
+use crate::core::event::{CudaEvent, EventPoint, EventPosition};
+use crate::core::graph::CudaGraph;
+use crate::core::launch_attributes::{AttributeHolder, AttributeValue, LaunchAttributes, PRIORITY};
 use crate::core::registry::HandleTable;
 use crate::cuda::*;
 use std::cell::{Cell, OnceCell};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
-use std::time::Instant;
 
 /// Stream.
 #[derive(Debug)]
@@ -20,13 +23,28 @@ pub struct CudaStream {
     pub id: u64,
     /// Creation flags.
     pub flags: u32,
-    /// Priority, recorded only.
-    pub priority: i32,
     /// Owning context.
     pub context: CudaHandle,
     is_legacy: bool,
+    /// Attributes, the priority among them; recorded only.
+    attributes: Mutex<LaunchAttributes>,
     running: Mutex<()>,
     capture: Mutex<Option<Capture>>,
+    deferred: DeferredQueue,
+}
+
+/// Number of commands of a stream's queue.
+#[derive(Clone, Debug)]
+pub struct StreamPoint {
+    stream: Arc<CudaStream>,
+    count: u64,
+}
+
+impl StreamPoint {
+    /// True if these commands have run.
+    pub fn is_reached(&self) -> bool {
+        self.stream.deferred.has_finished(self.count)
+    }
 }
 
 /// State of a capture on a stream.
@@ -39,6 +57,9 @@ pub struct Capture {
     /// True if this stream began the capture.
     is_origin: bool,
 }
+
+/// Greatest priority of a stream; the least is 0.
+pub const GREATEST_PRIORITY: i32 = -5;
 
 /// All streams created by the application.
 pub static STREAMS: HandleTable<CudaStream> = HandleTable::new();
@@ -69,18 +90,34 @@ pub fn call_back(function: impl FnOnce()) {
     IS_IN_CALLBACK.set(before);
 }
 
+fn priority_value(priority: i32) -> AttributeValue {
+    let mut value = [0; 16];
+    value[0] = priority.clamp(GREATEST_PRIORITY, 0) as u32;
+    value
+}
+
 impl CudaStream {
     fn new(id: u64, flags: u32, priority: i32, is_legacy: bool) -> Arc<CudaStream> {
-        let context = context::current_handle();
-        let (running, capture) = (Mutex::new(()), Mutex::new(None));
-        Arc::new(CudaStream { id, flags, priority, context, is_legacy, running, capture })
+        let mut attributes = LaunchAttributes::default();
+        // A stream has this attribute, with any value.
+        let _ = attributes.set(AttributeHolder::Stream, PRIORITY, priority_value(priority));
+        Arc::new(CudaStream {
+            id,
+            flags,
+            context: context::current_handle(),
+            is_legacy,
+            attributes: Mutex::new(attributes),
+            running: Mutex::default(),
+            capture: Mutex::default(),
+            deferred: DeferredQueue::default(),
+        })
     }
 
     /// Creates a stream.
     pub fn create(flags: u32, priority: i32) -> CudaResult<CudaHandle> {
         ensure(flags & !CU_STREAM_NON_BLOCKING == 0, CUDA_ERROR_INVALID_VALUE)?;
         context::current()?;
-        Ok(STREAMS.publish_with(|handle| CudaStream::new(handle, flags, priority.clamp(-5, 0), false)).0)
+        Ok(STREAMS.publish_with(|handle| CudaStream::new(handle, flags, priority, false)).0)
     }
 
     /// Looks up the stream of a handle; 0 is the legacy stream.
@@ -98,8 +135,8 @@ impl CudaStream {
         }
     }
 
-    /// Executes a command, or adds it to the captured graph.
-    pub fn submit(&self, command: StreamCommand) -> CudaResult<()> {
+    /// Executes a command, adds it to the captured graph, or queues it after commands that wait.
+    pub fn submit(self: &Arc<CudaStream>, command: StreamCommand) -> CudaResult<()> {
         let mut capture = lock(&self.capture);
         if let Some(capture) = capture.as_mut() {
             let graph = CudaGraph::find(capture.graph)?;
@@ -108,7 +145,55 @@ impl CudaStream {
             return Ok(());
         }
         drop(capture);
-        self.run(|| command.run())
+        match self.waits_for() {
+            None if command.is_ready() => self.run(|| command.run()),
+            before => self.defer(before.unwrap_or_default(), command),
+        }
+    }
+
+    /// Executes a command and waits for its end.
+    pub fn submit_and_wait(self: &Arc<CudaStream>, command: StreamCommand) -> CudaResult<()> {
+        self.submit(command)?;
+        self.deferred.wait();
+        self.deferred.take_failure()
+    }
+
+    /// Returns the commands of other streams that the next command waits for; none if it waits for no earlier command.
+    fn waits_for(&self) -> Option<Vec<StreamPoint>> {
+        let waiting = deferred::waiting_streams();
+        let is_blocking = |stream: &CudaStream| stream.flags & CU_STREAM_NON_BLOCKING == 0;
+        // The legacy stream and blocking streams wait for each other.
+        let comes_before =
+            |other: &CudaStream| other.is_legacy != self.is_legacy && is_blocking(other) && is_blocking(self);
+        let points: Vec<StreamPoint> = waiting
+            .iter()
+            .filter(|stream| comes_before(stream))
+            .map(|stream| StreamPoint { stream: Arc::clone(stream), count: stream.deferred.accepted() })
+            .filter(|point| !point.is_reached())
+            .collect();
+        (!points.is_empty() || !waiting.is_empty() && !self.deferred.is_empty()).then_some(points)
+    }
+
+    /// Queues a command, after commands of other streams.
+    fn defer(self: &Arc<CudaStream>, before: Vec<StreamPoint>, mut command: StreamCommand) -> CudaResult<()> {
+        let mut is_awaited = false;
+        if let StreamCommand::Copy(copy) = &mut command {
+            copy.stage()?;
+            is_awaited = copy.writes_pageable();
+        }
+        if !before.is_empty() {
+            self.deferred.push(self, StreamCommand::Wait(StreamWait::Streams(before)))?;
+        }
+        self.deferred.push(self, command)?;
+        if is_awaited {
+            self.deferred.wait();
+        }
+        Ok(())
+    }
+
+    /// Returns the queue of commands that wait.
+    pub fn deferred(&self) -> &DeferredQueue {
+        &self.deferred
     }
 
     /// Runs a closure in stream order.
@@ -122,32 +207,72 @@ impl CudaStream {
         work()
     }
 
+    /// Returns an error unless all earlier commands have ended.
+    pub fn query(&self) -> CudaResult<()> {
+        ensure(lock(&self.capture).is_none(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)?;
+        ensure(
+            self.waits_for().is_none_or(|_| !self.is_legacy && self.deferred.is_empty()),
+            CUDA_ERROR_NOT_READY,
+        )?;
+        self.deferred.take_failure()
+    }
+
     /// Waits for all earlier commands.
     pub fn synchronize(&self) -> CudaResult<()> {
         ensure(lock(&self.capture).is_none(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)?;
+        if self.is_legacy {
+            for point in self.waits_for().into_iter().flatten() {
+                deferred::wait_until(|| point.is_reached());
+            }
+        }
+        self.deferred.wait();
         self.run(|| ());
-        Ok(())
+        self.deferred.take_failure()
     }
 
     /// Waits for all streams.
     pub fn synchronize_all() {
+        deferred::waiting_streams().iter().for_each(|stream| stream.deferred.wait());
         drop(RUNNING.write().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Records an event after all earlier commands.
-    pub fn record(&self, event: &Arc<CudaEvent>) -> CudaResult<()> {
-        if let Some(capture) = lock(&self.capture).as_ref() {
+    /// Records an event after all earlier commands. `is_external` makes a node of it in a capture.
+    pub fn record(self: &Arc<CudaStream>, event: &Arc<CudaEvent>, is_external: bool) -> CudaResult<()> {
+        let capture = lock(&self.capture);
+        if let (Some(capture), false) = (capture.as_ref(), is_external) {
             let graph = CudaGraph::find(capture.graph)?;
             event.put(EventPosition::Captured(capture.graph, graph.keep(&capture.last)));
             return Ok(());
         }
-        self.run(|| event.put(EventPosition::Passed(Instant::now())));
-        Ok(())
+        let is_captured = capture.is_some();
+        drop(capture);
+        match self.waits_for() {
+            Some(before) if !is_captured => {
+                let point = Arc::new(EventPoint::default());
+                event.put(EventPosition::Deferred(Arc::clone(&point)));
+                self.defer(before, StreamCommand::Reach(point))
+            }
+            _ => self.submit(StreamCommand::Record(Arc::clone(event))),
+        }
     }
 
-    /// Makes later commands wait for an event. A captured event joins this stream to the capture; any other is complete.
-    pub fn wait_for(&self, event: &CudaEvent) -> CudaResult<()> {
-        let EventPosition::Captured(graph, kept) = event.mark() else { return Ok(()) };
+    /// Makes later commands wait for an event. A captured event joins this stream to the capture; `is_external` makes a node of the wait in
+    /// a capture.
+    pub fn wait_for(self: &Arc<CudaStream>, event: &Arc<CudaEvent>, is_external: bool) -> CudaResult<()> {
+        let (graph, kept) = match event.mark() {
+            EventPosition::Captured(graph, kept) => (graph, kept),
+            mark => {
+                return match (self.capture(), mark) {
+                    (Some(_), _) if is_external => {
+                        self.submit(StreamCommand::Wait(StreamWait::Event(Arc::clone(event))))
+                    }
+                    (None, EventPosition::Deferred(point)) => {
+                        self.submit(StreamCommand::Wait(StreamWait::Point(point)))
+                    }
+                    _ => Ok(()),
+                };
+            }
+        };
         let nodes = CudaGraph::find(graph)?.kept(kept);
         let mut capture = lock(&self.capture);
         match capture.as_mut() {
@@ -212,5 +337,27 @@ impl CudaStream {
         capture.last.extend(nodes.iter().copied().filter(|node| !nodes.is_empty() && *node != 0));
         capture.last.dedup();
         Ok(())
+    }
+
+    /// Returns an attribute.
+    pub fn attribute(&self, id: u32) -> CudaResult<AttributeValue> {
+        lock(&self.attributes).get(AttributeHolder::Stream, id)
+    }
+
+    /// Sets an attribute.
+    pub fn set_attribute(&self, id: u32, value: AttributeValue) -> CudaResult<()> {
+        let value = if id == PRIORITY { priority_value(value[0] as i32) } else { value };
+        lock(&self.attributes).set(AttributeHolder::Stream, id, value)
+    }
+
+    /// Sets all attributes to those of another stream.
+    pub fn copy_attributes(&self, from: &CudaStream) {
+        let attributes = lock(&from.attributes).clone();
+        *lock(&self.attributes) = attributes;
+    }
+
+    /// Returns the priority.
+    pub fn priority(&self) -> i32 {
+        lock(&self.attributes).value(PRIORITY).map_or(0, |value| value[0] as i32)
     }
 }

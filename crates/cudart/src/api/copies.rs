@@ -1,18 +1,26 @@
 //! Copies and fills.
 
 use super::memory::{CudartExtent, PitchedPointer};
-use super::read;
 use super::texture::{array_width, texel_bytes};
+use super::{own_stream, pointer_at, read};
+use crate::MAJOR;
 use crate::driver::{self, DriverHandle, Ptr};
-use crate::errors::{CudartError, CudartResult, INVALID_DIRECTION, INVALID_VALUE, done, ensure};
+use crate::errors::{
+    CudartError, CudartResult, INVALID_DEVICE, INVALID_DIRECTION, INVALID_VALUE, done, ensure,
+};
 use crate::program::variable;
 use crate::state::ready;
 use std::ffi::c_void;
 
 /// Memory of either side, as the driver numbers it: it looks pointers up.
 const ANY: u32 = 4;
+/// Memory of the host, as the driver numbers it.
+const OF_HOST: u32 = 1;
 /// An array, as the driver numbers it.
 const OF_ARRAY: u32 = 3;
+
+/// Direction of a copy that goes wherever pointers lead (`cudaMemcpyDefault`).
+const WHEREVER: i32 = 4;
 
 /// A side of a copy of rows, as the driver takes it.
 #[repr(C)]
@@ -49,7 +57,7 @@ struct Copy2 {
 
 /// A side of a copy of slices, as the driver takes it.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 struct Side3 {
     x: usize,
     y: usize,
@@ -66,7 +74,7 @@ struct Side3 {
 
 /// A copy of slices, as the driver takes it.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub struct Copy3 {
     from: Side3,
     to: Side3,
@@ -89,6 +97,30 @@ pub struct Params3 {
     kind: i32,
 }
 
+/// `cudaMemcpy3DPeerParms`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct PeerParams3 {
+    from_array: usize,
+    from_at: CudartExtent,
+    from: PitchedPointer,
+    from_device: i32,
+    to_array: usize,
+    to_at: CudartExtent,
+    to: PitchedPointer,
+    to_device: i32,
+    extent: CudartExtent,
+}
+
+impl PeerParams3 {
+    /// Returns the copy within the only device.
+    fn of_driver(&self) -> CudartResult<Copy3> {
+        ensure(self.from_device == 0 && self.to_device == 0, INVALID_DEVICE)?;
+        let PeerParams3 { from_array, from_at, from, to_array, to_at, to, extent, .. } = *self;
+        Params3 { from_array, from_at, from, to_array, to_at, to, extent, kind: WHEREVER }.of_driver()
+    }
+}
+
 impl Params3 {
     /// So many bytes side by side.
     pub fn of_line(to: Ptr, from: Ptr, bytes: usize, kind: i32) -> Params3 {
@@ -97,6 +129,39 @@ impl Params3 {
         let extent = CudartExtent { width: bytes, height: 1, depth: 1 };
         let (from, to) = (memory(from), memory(to));
         Params3 { from_array: 0, from_at: at, from, to_array: 0, to_at: at, to, extent, kind }
+    }
+
+    /// Returns the parameters of a copy of the driver's.
+    pub fn of_copy(copy: &Copy3) -> CudartResult<Params3> {
+        let Copy3 { from, to, width, height, depth } = copy;
+        let texel = |side: &Side3| if side.kind == OF_ARRAY { texel_bytes(side.array) } else { Ok(1) };
+        let (from_texel, to_texel) = (texel(from)?.max(1), texel(to)?.max(1));
+        let at = |side: &Side3, texel: usize| CudartExtent {
+            width: side.x / texel,
+            height: side.y,
+            depth: side.z,
+        };
+        let memory = |side: &Side3| PitchedPointer {
+            start: pointer_at(if side.kind == OF_HOST { side.host } else { side.device }),
+            pitch: side.pitch,
+            width: if side.kind == OF_ARRAY { 0 } else { *width },
+            height: side.height,
+        };
+        let array = |side: &Side3| if side.kind == OF_ARRAY { side.array } else { 0 };
+        let kind = match (from.kind, to.kind) {
+            (ANY, _) | (_, ANY) => WHEREVER,
+            (from, to) => i32::from(from != OF_HOST) * 2 + i32::from(to != OF_HOST),
+        };
+        Ok(Params3 {
+            from_array: array(from),
+            from_at: at(from, from_texel),
+            from: memory(from),
+            to_array: array(to),
+            to_at: at(to, to_texel),
+            to: memory(to),
+            extent: CudartExtent { width: width / from_texel.max(to_texel), height: *height, depth: *depth },
+            kind,
+        })
     }
 
     /// As the driver takes it.
@@ -132,7 +197,7 @@ impl Params3 {
 
 /// A copy goes from host or device to host or device, or wherever pointers lead.
 fn ensure_direction(kind: i32) -> CudartResult<()> {
-    ensure((0..=4).contains(&kind), INVALID_DIRECTION)
+    ensure((0..=WHEREVER).contains(&kind), INVALID_DIRECTION)
 }
 
 fn rows(to: (Ptr, usize), from: (Ptr, usize), width: usize, height: usize, kind: i32) -> CudartResult<Copy2> {
@@ -177,8 +242,87 @@ fn about<T>(copy: &T) -> *const c_void {
     std::ptr::from_ref(copy).cast()
 }
 
+/// Copies bytes of one array to another on the legacy stream.
+fn copy_between_arrays(
+    (to, to_x, to_y): (DriverHandle, usize, usize),
+    (from, x, y): (DriverHandle, usize, usize),
+    bytes: usize,
+    kind: i32,
+) -> CudartResult<()> {
+    ready()?;
+    let (width, height) = rows_of(to, bytes)?;
+    ensure((width, height) == rows_of(from, bytes)?, INVALID_VALUE)?;
+    // SAFETY: the driver looks the arrays up.
+    unsafe {
+        copy_rows(Side2::array((to, to_x, to_y)), Side2::array((from, x, y)), (width, height, kind), None)
+    }
+}
+
+/// Fills slices with a byte on a stream; without one, on the legacy stream.
+fn fill_slices(
+    memory: PitchedPointer,
+    value: i32,
+    extent: CudartExtent,
+    stream: Option<DriverHandle>,
+) -> CudartResult<()> {
+    ready()?;
+    let slice = memory.pitch.saturating_mul(memory.height);
+    for z in 0..extent.depth {
+        let start = memory.start.cast::<u8>().wrapping_add(z.wrapping_mul(slice)).cast();
+        let CudartExtent { width, height, .. } = extent;
+        // SAFETY: the driver looks the pointer up.
+        done(unsafe {
+            match stream {
+                Some(stream) => {
+                    driver::cuMemsetD2D8Async(start, memory.pitch, value as u8, width, height, stream)
+                }
+                None => driver::cuMemsetD2D8_v2(start, memory.pitch, value as u8, width, height),
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// Arguments of a batch of copies.
+#[derive(Clone, Copy)]
+struct CopyBatch {
+    to: *const Ptr,
+    from: *const Ptr,
+    sizes: *const usize,
+    count: usize,
+    attributes: *const c_void,
+    starts: *const usize,
+    attribute_count: usize,
+}
+
+/// Starts a batch of copies. Programs of CUDA 12 pass a place for the index of a copy that fails, then the stream; others the stream.
+///
+/// # Safety
+/// The lists are there.
+unsafe fn copy_batch(batch: CopyBatch, eighth: usize, ninth: usize, is_own: bool) -> CudartResult<()> {
+    ready()?;
+    let (failed, stream) =
+        if MAJOR > 12 { (std::ptr::null_mut(), eighth) } else { (pointer_at(eighth), ninth) };
+    let stream = if is_own { own_stream(stream) } else { stream };
+    let CopyBatch { to, from, sizes, count, attributes, starts, attribute_count } = batch;
+    // SAFETY: the caller's promise.
+    done(unsafe {
+        driver::cuMemcpyBatchAsync(
+            to,
+            from,
+            sizes,
+            count,
+            attributes,
+            starts,
+            attribute_count,
+            failed,
+            stream,
+        )
+    })
+}
+
 /// The place in a variable from an offset on, where so many bytes are in it.
-fn place_in(symbol: usize, offset: usize, bytes: usize) -> CudartResult<Ptr> {
+pub(super) fn place_in(symbol: usize, offset: usize, bytes: usize) -> CudartResult<Ptr> {
     let (start, size) = variable(symbol)?;
     ensure(offset.checked_add(bytes).is_some_and(|end| end <= size), INVALID_VALUE)?;
     Ok(start.cast::<u8>().wrapping_add(offset).cast())
@@ -301,6 +445,74 @@ entries! {
         unsafe { copy_rows(Side2::memory((to, width)), Side2::array((from, x, y)), (width, height, kind), None) }
     }
 
+    fn cudaMemcpyToArrayAsync | cudaMemcpyToArrayAsync_ptsz in stream (
+        to: DriverHandle, x: usize, y: usize, from: Ptr, bytes: usize, kind: i32, stream: DriverHandle,
+    ) {
+        ready()?;
+        let (width, height) = rows_of(to, bytes)?;
+        let (to, from) = (Side2::array((to, x, y)), Side2::memory((from, width)));
+        // SAFETY: the caller's promise.
+        unsafe { copy_rows(to, from, (width, height, kind), Some(stream)) }
+    }
+
+    fn cudaMemcpyFromArrayAsync | cudaMemcpyFromArrayAsync_ptsz in stream (
+        to: Ptr, from: DriverHandle, x: usize, y: usize, bytes: usize, kind: i32, stream: DriverHandle,
+    ) {
+        ready()?;
+        let (width, height) = rows_of(from, bytes)?;
+        let (to, from) = (Side2::memory((to, width)), Side2::array((from, x, y)));
+        // SAFETY: the caller's promise.
+        unsafe { copy_rows(to, from, (width, height, kind), Some(stream)) }
+    }
+
+    fn cudaMemcpyArrayToArray | cudaMemcpyArrayToArray_ptds (
+        to: DriverHandle, to_x: usize, to_y: usize, from: DriverHandle, x: usize, y: usize, bytes: usize, kind: i32,
+    ) {
+        copy_between_arrays((to, to_x, to_y), (from, x, y), bytes, kind)
+    }
+
+    fn cudaMemcpy3DPeer | cudaMemcpy3DPeer_ptds (params: *const PeerParams3) {
+        ready()?;
+        // SAFETY: the caller's promise.
+        let copy = unsafe { read(params) }?.of_driver()?;
+        // SAFETY: as above.
+        done(unsafe { driver::cuMemcpy3D_v2(about(&copy)) })
+    }
+
+    fn cudaMemcpy3DPeerAsync | cudaMemcpy3DPeerAsync_ptsz in stream (params: *const PeerParams3, stream: DriverHandle) {
+        ready()?;
+        // SAFETY: the caller's promise.
+        let copy = unsafe { read(params) }?.of_driver()?;
+        // SAFETY: as above.
+        done(unsafe { driver::cuMemcpy3DAsync_v2(about(&copy), stream) })
+    }
+
+    fn cudaMemcpyBatchAsync(
+        to: *const Ptr, from: *const Ptr, sizes: *const usize, count: usize, attributes: *const c_void, starts: *const usize,
+        attribute_count: usize, eighth: usize, ninth: usize,
+    ) {
+        let batch = CopyBatch { to, from, sizes, count, attributes, starts, attribute_count };
+        // SAFETY: the caller's promise.
+        unsafe { copy_batch(batch, eighth, ninth, false) }
+    }
+
+    fn cudaMemcpyBatchAsync_ptsz(
+        to: *const Ptr, from: *const Ptr, sizes: *const usize, count: usize, attributes: *const c_void, starts: *const usize,
+        attribute_count: usize, eighth: usize, ninth: usize,
+    ) {
+        let batch = CopyBatch { to, from, sizes, count, attributes, starts, attribute_count };
+        // SAFETY: the caller's promise.
+        unsafe { copy_batch(batch, eighth, ninth, true) }
+    }
+
+    fn cudaMemcpyWithAttributesAsync | cudaMemcpyWithAttributesAsync_ptsz in stream (
+        to: Ptr, from: Ptr, bytes: usize, _attributes: Ptr, stream: DriverHandle,
+    ) {
+        ready()?;
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuMemcpyAsync(to, from, bytes, stream) })
+    }
+
     fn cudaMemcpyToSymbol | cudaMemcpyToSymbol_ptds (symbol: usize, from: Ptr, bytes: usize, offset: usize, kind: i32) {
         ensure_direction(kind)?;
         // SAFETY: the caller's promise.
@@ -358,15 +570,12 @@ entries! {
     }
 
     fn cudaMemset3D | cudaMemset3D_ptds (memory: PitchedPointer, value: i32, extent: CudartExtent) {
-        ready()?;
-        let slice = memory.pitch.saturating_mul(memory.height);
-        for z in 0..extent.depth {
-            let start = memory.start.cast::<u8>().wrapping_add(z.wrapping_mul(slice)).cast();
-            // SAFETY: the driver looks the pointer up.
-            done(unsafe {
-                driver::cuMemsetD2D8_v2(start, memory.pitch, value as u8, extent.width, extent.height)
-            })?;
-        }
-        Ok(())
+        fill_slices(memory, value, extent, None)
+    }
+
+    fn cudaMemset3DAsync | cudaMemset3DAsync_ptsz in stream (
+        memory: PitchedPointer, value: i32, extent: CudartExtent, stream: DriverHandle,
+    ) {
+        fill_slices(memory, value, extent, Some(stream))
     }
 }

@@ -319,6 +319,39 @@ entries! {
         done(unsafe { driver::cuDeviceCanAccessPeer(can, device, peer) })
     }
 
+    fn cudaDeviceEnablePeerAccess(_peer: i32, flags: u32) {
+        initialize()?;
+        ensure(flags == 0, INVALID_VALUE)?;
+        // There is no other device.
+        Err(CudartError(INVALID_DEVICE))
+    }
+
+    fn cudaDeviceDisablePeerAccess(_peer: i32) {
+        initialize()?;
+        Err(CudartError(INVALID_DEVICE))
+    }
+
+    fn cudaDeviceGetP2PAttribute(value: *mut i32, number: i32, device: i32, peer: i32) {
+        initialize()?;
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuDeviceGetP2PAttribute(value, number, device, peer) })
+    }
+
+    fn cudaThreadExit() {
+        initialize()?;
+        // SAFETY: it takes no pointer.
+        done(unsafe { driver::cuDevicePrimaryCtxReset_v2(0) })
+    }
+
+    fn cudaThreadSetCacheConfig(config: i32) {
+        ensure((0..=3).contains(&config), INVALID_VALUE)
+    }
+
+    fn cudaThreadGetCacheConfig(config: *mut i32) {
+        // SAFETY: the caller's promise.
+        unsafe { write(config, 0) }
+    }
+
     fn cudaCtxResetPersistingL2Cache() {
         Ok(())
     }
@@ -360,6 +393,9 @@ forward! {
     fn cudaThreadSynchronize() => cuCtxSynchronize;
     fn cudaDeviceGetLimit(value: *mut usize, limit: i32) => cuCtxGetLimit;
     fn cudaDeviceSetLimit(limit: i32, value: usize) => cuCtxSetLimit;
+    fn cudaThreadGetLimit(value: *mut usize, limit: i32) => cuCtxGetLimit;
+    fn cudaThreadSetLimit(limit: i32, value: usize) => cuCtxSetLimit;
+    fn cudaDeviceFlushGPUDirectRDMAWrites(target: i32, scope: i32) => cuFlushGPUDirectRDMAWrites;
     fn cudaDeviceGetStreamPriorityRange(least: *mut i32, greatest: *mut i32) => cuCtxGetStreamPriorityRange;
     fn cudaDeviceGetDefaultMemPool(pool: *mut DriverHandle, device: i32) => cuDeviceGetDefaultMemPool;
     fn cudaDeviceGetMemPool(pool: *mut DriverHandle, device: i32) => cuDeviceGetMemPool;

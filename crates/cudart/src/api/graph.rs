@@ -1,60 +1,10 @@
-//! Graphs.
+//! Graphs: made, changed, launched. Their nodes: [`graph_nodes`](super::graph_nodes).
 
-use super::copies::Params3;
-use super::read;
+use super::{edges_and_next, pointer_at};
 use crate::driver::{self, DriverHandle, Ptr};
-use crate::errors::{CudartResult, done};
-use crate::program::kernel;
-use crate::state::{Dim3, ready};
-use std::ffi::c_void;
-
-/// `cudaKernelNodeParams`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct CudartKernelParams {
-    host: usize,
-    grid: Dim3,
-    block: Dim3,
-    shared: u32,
-    each: *const Ptr,
-    extra: *const Ptr,
-}
-
-/// The driver's layout of these parameters.
-#[repr(C)]
-struct DriverKernelParams {
-    function: DriverHandle,
-    grid: Dim3,
-    block: Dim3,
-    shared: u32,
-    each: *const Ptr,
-    extra: *const Ptr,
-    kernel: DriverHandle,
-    context: DriverHandle,
-}
-
-fn of_driver(params: *const CudartKernelParams) -> CudartResult<DriverKernelParams> {
-    // SAFETY: the caller's promise.
-    let CudartKernelParams { host, grid, block, shared, each, extra } = unsafe { read(params) }?;
-    Ok(DriverKernelParams {
-        function: kernel(host)?,
-        grid,
-        block,
-        shared,
-        each,
-        extra,
-        kernel: 0,
-        context: 0,
-    })
-}
-
-fn context() -> CudartResult<DriverHandle> {
-    ready()?;
-    let mut context = 0;
-    // SAFETY: the place is there.
-    done(unsafe { driver::cuCtxGetCurrent(&mut context) })?;
-    Ok(context)
-}
+use crate::errors::done;
+use crate::state::ready;
+use std::ffi::{c_char, c_void};
 
 entries! {
     fn cudaGraphInstantiate(executable: *mut DriverHandle, graph: DriverHandle, flags: u64) {
@@ -63,53 +13,53 @@ entries! {
         done(unsafe { driver::cuGraphInstantiateWithFlags(executable, graph, flags) })
     }
 
-    fn cudaGraphAddKernelNode(
-        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, params: *const CudartKernelParams,
+    fn cudaGraphInstantiateWithParams | cudaGraphInstantiateWithParams_ptsz (
+        executable: *mut DriverHandle, graph: DriverHandle, params: Ptr,
     ) {
         ready()?;
-        let params = of_driver(params)?;
-        // SAFETY: the caller's promise.
-        done(unsafe {
-            driver::cuGraphAddKernelNode_v2(node, graph, before, count, std::ptr::from_ref(&params).cast())
-        })
-    }
-
-    fn cudaGraphExecKernelNodeSetParams(executable: DriverHandle, node: DriverHandle, params: *const CudartKernelParams) {
-        ready()?;
-        let params = of_driver(params)?;
-        // SAFETY: the caller's promise.
-        done(unsafe {
-            driver::cuGraphExecKernelNodeSetParams_v2(executable, node, std::ptr::from_ref(&params).cast())
-        })
-    }
-
-    fn cudaGraphAddMemcpyNode(
-        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, params: *const Params3,
-    ) {
-        // SAFETY: the caller's promise.
-        let copy = unsafe { read(params) }?.of_driver()?;
-        // SAFETY: as above.
-        done(unsafe {
-            driver::cuGraphAddMemcpyNode(node, graph, before, count, std::ptr::from_ref(&copy).cast(), context()?)
-        })
-    }
-
-    fn cudaGraphAddMemcpyNode1D(
-        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, to: Ptr, from: Ptr, bytes: usize,
-        kind: i32,
-    ) {
-        let copy = Params3::of_line(to, from, bytes, kind).of_driver()?;
-        // SAFETY: the caller's promise.
-        done(unsafe {
-            driver::cuGraphAddMemcpyNode(node, graph, before, count, std::ptr::from_ref(&copy).cast(), context()?)
-        })
-    }
-
-    fn cudaGraphAddMemsetNode(
-        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, params: *const c_void,
-    ) {
         // SAFETY: the caller's promise; both interfaces have the same structure.
-        done(unsafe { driver::cuGraphAddMemsetNode(node, graph, before, count, params, context()?) })
+        done(unsafe { driver::cuGraphInstantiateWithParams(executable, graph, params) })
+    }
+
+    fn cudaGraphAddDependencies(
+        graph: DriverHandle, from: *const DriverHandle, to: *const DriverHandle, at_edges: usize, after: usize,
+    ) {
+        ready()?;
+        let (edges, count) = edges_and_next(at_edges, after);
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuGraphAddDependencies_v2(graph, from, to, edges, count) })
+    }
+
+    fn cudaGraphRemoveDependencies(
+        graph: DriverHandle, from: *const DriverHandle, to: *const DriverHandle, at_edges: usize, after: usize,
+    ) {
+        ready()?;
+        let (edges, count) = edges_and_next(at_edges, after);
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuGraphRemoveDependencies_v2(graph, from, to, edges, count) })
+    }
+
+    fn cudaGraphGetEdges(
+        graph: DriverHandle, from: *mut DriverHandle, to: *mut DriverHandle, at_edges: usize, after: usize,
+    ) {
+        ready()?;
+        let (edges, count) = edges_and_next(at_edges, after);
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuGraphGetEdges_v2(graph, from, to, edges, pointer_at(count)) })
+    }
+
+    fn cudaGraphNodeGetDependencies(node: DriverHandle, nodes: *mut DriverHandle, at_edges: usize, after: usize) {
+        ready()?;
+        let (edges, count) = edges_and_next(at_edges, after);
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuGraphNodeGetDependencies_v2(node, nodes, edges, pointer_at(count)) })
+    }
+
+    fn cudaGraphNodeGetDependentNodes(node: DriverHandle, nodes: *mut DriverHandle, at_edges: usize, after: usize) {
+        ready()?;
+        let (edges, count) = edges_and_next(at_edges, after);
+        // SAFETY: the caller's promise.
+        done(unsafe { driver::cuGraphNodeGetDependentNodes_v2(node, nodes, edges, pointer_at(count)) })
     }
 }
 
@@ -124,36 +74,37 @@ forward! {
     fn cudaGraphUpload | cudaGraphUpload_ptsz in stream (executable: DriverHandle, stream: DriverHandle) => cuGraphUpload;
     fn cudaGraphExecDestroy(executable: DriverHandle) => cuGraphExecDestroy;
     fn cudaGraphExecUpdate(executable: DriverHandle, graph: DriverHandle, result: Ptr) => cuGraphExecUpdate_v2;
+    fn cudaGraphExecGetFlags(executable: DriverHandle, flags: *mut u64) => cuGraphExecGetFlags;
     fn cudaGraphGetNodes(graph: DriverHandle, nodes: *mut DriverHandle, count: *mut usize) => cuGraphGetNodes;
     fn cudaGraphGetRootNodes(graph: DriverHandle, nodes: *mut DriverHandle, count: *mut usize) => cuGraphGetRootNodes;
-    fn cudaGraphNodeGetType(node: DriverHandle, kind: *mut i32) => cuGraphNodeGetType;
-    fn cudaGraphDestroyNode(node: DriverHandle) => cuGraphDestroyNode;
-    fn cudaGraphAddEmptyNode(
-        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize,
-    ) => cuGraphAddEmptyNode;
-    fn cudaGraphAddChildGraphNode(
-        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, child: DriverHandle,
-    ) => cuGraphAddChildGraphNode;
-    fn cudaGraphAddHostNode(
-        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, params: *const c_void,
-    ) => cuGraphAddHostNode;
-    fn cudaGraphAddMemAllocNode(
-        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, params: Ptr,
-    ) => cuGraphAddMemAllocNode;
-    fn cudaGraphAddMemFreeNode(
-        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, start: Ptr,
-    ) => cuGraphAddMemFreeNode;
-    fn cudaGraphMemAllocNodeGetParams(node: DriverHandle, params: Ptr) => cuGraphMemAllocNodeGetParams;
-    fn cudaGraphMemFreeNodeGetParams(node: DriverHandle, start: Ptr) => cuGraphMemFreeNodeGetParams;
-    fn cudaGraphAddEventRecordNode(
-        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, event: DriverHandle,
-    ) => cuGraphAddEventRecordNode;
-    fn cudaGraphAddEventWaitNode(
-        node: *mut DriverHandle, graph: DriverHandle, before: *const DriverHandle, count: usize, event: DriverHandle,
-    ) => cuGraphAddEventWaitNode;
-    fn cudaGraphMemsetNodeSetParams(node: DriverHandle, params: *const c_void) => cuGraphMemsetNodeSetParams;
-    fn cudaGraphNodeSetEnabled(executable: DriverHandle, node: DriverHandle, is_enabled: u32) => cuGraphNodeSetEnabled;
-    fn cudaGraphNodeGetEnabled(executable: DriverHandle, node: DriverHandle, is_enabled: *mut u32) => cuGraphNodeGetEnabled;
+    fn cudaGraphAddDependencies_v2(
+        graph: DriverHandle, from: *const DriverHandle, to: *const DriverHandle, edges: *const c_void, count: usize,
+    ) => cuGraphAddDependencies_v2;
+    fn cudaGraphRemoveDependencies_v2(
+        graph: DriverHandle, from: *const DriverHandle, to: *const DriverHandle, edges: *const c_void, count: usize,
+    ) => cuGraphRemoveDependencies_v2;
+    fn cudaGraphGetEdges_v2(
+        graph: DriverHandle, from: *mut DriverHandle, to: *mut DriverHandle, edges: Ptr, count: *mut usize,
+    ) => cuGraphGetEdges_v2;
+    fn cudaGraphNodeGetDependencies_v2(
+        node: DriverHandle, nodes: *mut DriverHandle, edges: Ptr, count: *mut usize,
+    ) => cuGraphNodeGetDependencies_v2;
+    fn cudaGraphNodeGetDependentNodes_v2(
+        node: DriverHandle, nodes: *mut DriverHandle, edges: Ptr, count: *mut usize,
+    ) => cuGraphNodeGetDependentNodes_v2;
+    fn cudaGraphNodeFindInClone(
+        node: *mut DriverHandle, original: DriverHandle, clone: DriverHandle,
+    ) => cuGraphNodeFindInClone;
+    fn cudaGraphDebugDotPrint(graph: DriverHandle, path: *const c_char, flags: u32) => cuGraphDebugDotPrint;
+    fn cudaUserObjectCreate(
+        object: *mut DriverHandle, data: Ptr, destructor: Ptr, references: u32, flags: u32,
+    ) => cuUserObjectCreate;
+    fn cudaUserObjectRetain(object: DriverHandle, count: u32) => cuUserObjectRetain;
+    fn cudaUserObjectRelease(object: DriverHandle, count: u32) => cuUserObjectRelease;
+    fn cudaGraphRetainUserObject(
+        graph: DriverHandle, object: DriverHandle, count: u32, flags: u32,
+    ) => cuGraphRetainUserObject;
+    fn cudaGraphReleaseUserObject(graph: DriverHandle, object: DriverHandle, count: u32) => cuGraphReleaseUserObject;
     fn cudaDeviceGetGraphMemAttribute(device: i32, number: i32, value: Ptr) => cuDeviceGetGraphMemAttribute;
     fn cudaDeviceSetGraphMemAttribute(device: i32, number: i32, value: Ptr) => cuDeviceSetGraphMemAttribute;
     fn cudaDeviceGraphMemTrim(device: i32) => cuDeviceGraphMemTrim;

@@ -1,6 +1,6 @@
 //! Memory: getting it, what is known of it, pools.
 
-use super::{read, write};
+use super::{own_stream, read, write};
 use crate::MAJOR;
 use crate::driver::{self, DriverHandle, Ptr};
 use crate::errors::{CudartResult, INVALID_VALUE, done, ensure};
@@ -86,6 +86,55 @@ fn get(place: *mut Ptr, bytes: usize, from: impl FnOnce() -> i32) -> CudartResul
         return unsafe { write(place, std::ptr::null_mut()) };
     }
     done(from())
+}
+
+/// True if the driver does not know the memory. The device accesses all memory of the host, so advice on it is no error.
+fn is_pageable(place: *const c_void) -> bool {
+    let mut kind = 0i32;
+    // SAFETY: the place is there; the driver looks the pointer up.
+    unsafe { driver::cuPointerGetAttribute((&raw mut kind).cast(), MEMORY_TYPE, place.cast_mut()) != 0 }
+}
+
+/// Advises on memory. A location is a device's number, or a structure of kind and number.
+fn advise(
+    place: *const c_void,
+    bytes: usize,
+    advice: i32,
+    location: u64,
+    is_structure: bool,
+) -> CudartResult<()> {
+    ensure((1..=6).contains(&advice), INVALID_VALUE)?;
+    if is_pageable(place) {
+        return Ok(());
+    }
+    // SAFETY: the driver looks the pointer up.
+    done(unsafe {
+        match is_structure {
+            true => driver::cuMemAdvise_v2(place, bytes, advice, location),
+            false => driver::cuMemAdvise(place, bytes, advice, location as i32),
+        }
+    })
+}
+
+/// Prefetches memory to a location as above.
+fn prefetch(
+    (place, bytes): (*const c_void, usize),
+    location: u64,
+    is_structure: bool,
+    flags: u32,
+    stream: DriverHandle,
+) -> CudartResult<()> {
+    ready()?;
+    if is_pageable(place) {
+        return Ok(());
+    }
+    // SAFETY: the driver looks the pointer up.
+    done(unsafe {
+        match is_structure {
+            true => driver::cuMemPrefetchAsync_v2(place, bytes, location, flags, stream),
+            false => driver::cuMemPrefetchAsync(place, bytes, location as i32, stream),
+        }
+    })
 }
 
 entries! {
@@ -174,23 +223,30 @@ entries! {
         Ok(())
     }
 
-    fn cudaMemAdvise(_place: *const c_void, _bytes: usize, advice: i32, _location: u64) {
+    fn cudaMemAdvise(place: *const c_void, bytes: usize, advice: i32, location: u64) {
         ready()?;
-        // All memory is where everything is: there is nothing to advise.
-        ensure((1..=6).contains(&advice), INVALID_VALUE)
+        advise(place, bytes, advice, location, MAJOR > 12)
     }
 
-    fn cudaMemAdvise_v2(_place: *const c_void, _bytes: usize, advice: i32, _location: u64) {
+    fn cudaMemAdvise_v2(place: *const c_void, bytes: usize, advice: i32, location: u64) {
         ready()?;
-        ensure((1..=6).contains(&advice), INVALID_VALUE)
+        advise(place, bytes, advice, location, true)
     }
 
-    fn cudaMemPrefetchAsync | cudaMemPrefetchAsync_ptsz (_place: *const c_void, _bytes: usize, _location: u64) {
-        ready()
+    fn cudaMemPrefetchAsync(place: *const c_void, bytes: usize, location: u64, at_flags: usize, after: usize) {
+        let (flags, stream) = if MAJOR > 12 { (at_flags as u32, after) } else { (0, at_flags) };
+        prefetch((place, bytes), location, MAJOR > 12, flags, stream)
     }
 
-    fn cudaMemPrefetchAsync_v2 | cudaMemPrefetchAsync_v2_ptsz (_place: *const c_void, _bytes: usize, _location: u64) {
-        ready()
+    fn cudaMemPrefetchAsync_ptsz(place: *const c_void, bytes: usize, location: u64, at_flags: usize, after: usize) {
+        let (flags, stream) = if MAJOR > 12 { (at_flags as u32, after) } else { (0, at_flags) };
+        prefetch((place, bytes), location, MAJOR > 12, flags, own_stream(stream))
+    }
+
+    fn cudaMemPrefetchAsync_v2 | cudaMemPrefetchAsync_v2_ptsz in stream (
+        place: *const c_void, bytes: usize, location: u64, flags: u32, stream: DriverHandle,
+    ) {
+        prefetch((place, bytes), location, true, flags, stream)
     }
 
     fn cudaMemPoolCreate(pool: *mut DriverHandle, about: *const c_void) {
@@ -225,6 +281,12 @@ forward! {
     fn cudaMallocFromPoolAsync | cudaMallocFromPoolAsync_ptsz in stream (
         place: *mut Ptr, bytes: usize, pool: DriverHandle, stream: DriverHandle,
     ) => cuMemAllocFromPoolAsync;
+    fn cudaMemRangeGetAttribute(
+        data: Ptr, size: usize, number: i32, place: *const c_void, bytes: usize,
+    ) => cuMemRangeGetAttribute;
+    fn cudaMemRangeGetAttributes(
+        data: *const Ptr, sizes: *const usize, numbers: *const i32, count: usize, place: *const c_void, bytes: usize,
+    ) => cuMemRangeGetAttributes;
     fn cudaMemPoolDestroy(pool: DriverHandle) => cuMemPoolDestroy;
     fn cudaMemPoolSetAttribute(pool: DriverHandle, number: i32, value: Ptr) => cuMemPoolSetAttribute;
     fn cudaMemPoolGetAttribute(pool: DriverHandle, number: i32, value: Ptr) => cuMemPoolGetAttribute;

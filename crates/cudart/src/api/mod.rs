@@ -65,9 +65,11 @@ pub mod copies;
 pub mod stream;
 pub mod launch;
 pub mod graph;
+pub mod graph_nodes;
 pub mod refused;
 
-use crate::driver::DriverHandle;
+use crate::MAJOR;
+use crate::driver::{DriverHandle, Ptr};
 use crate::errors::{CudartError, CudartResult, INVALID_VALUE};
 
 /// Each thread's own stream, as a handle.
@@ -76,6 +78,16 @@ const PER_THREAD: DriverHandle = 2;
 /// The stream that is meant where the default one is the thread's own.
 pub(crate) fn own_stream(stream: DriverHandle) -> DriverHandle {
     if stream == 0 { PER_THREAD } else { stream }
+}
+
+/// A pointer that arrived as a number.
+pub(crate) fn pointer_at<T>(address: usize) -> *mut T {
+    std::ptr::with_exposed_provenance_mut(address)
+}
+
+/// Returns edge data and the argument after it. Programs of CUDA 12 pass no edge data, and the next argument in its place.
+pub(crate) fn edges_and_next(at_edges: usize, after: usize) -> (Ptr, usize) {
+    if MAJOR > 12 { (pointer_at(at_edges), after) } else { (std::ptr::null_mut(), at_edges) }
 }
 
 /// Writes to a place of the program's; a null pointer is an error.

@@ -2,6 +2,7 @@
 
 use super::memory::{ChannelFormat, CudartExtent};
 use super::{read, write};
+use crate::MAJOR;
 use crate::driver::{self, DriverHandle, Ptr};
 use crate::errors::{CudartError, CudartResult, INVALID_VALUE, NOT_SUPPORTED, done, ensure};
 use crate::state::ready;
@@ -107,6 +108,62 @@ fn driver_resource(resource: &Resource) -> CudartResult<DriverResource> {
         all[2] = u64::from(format) | u64::from(count) << 32;
         all[3..6].copy_from_slice(&resource[5..8]);
     }
+    Ok(all)
+}
+
+/// Returns a resource as programs see it.
+fn resource_of_driver(all: &DriverResource) -> Resource {
+    let mut resource = [0; 8];
+    resource[..2].copy_from_slice(&all[..2]);
+    if matches!(all[0] as u32, LINEAR | PITCHED) {
+        let ChannelFormat { bits: [x, y, z, w], kind } = channels_of(all[2] as u32, (all[2] >> 32) as u32);
+        let pair = |low: i32, high: i32| u64::from(low as u32) | u64::from(high as u32) << 32;
+        resource[2..5].copy_from_slice(&[pair(x, y), pair(z, w), pair(kind, 0)]);
+        resource[5..8].copy_from_slice(&all[3..6]);
+    }
+    resource
+}
+
+/// Writes a resource, and zeros into the fields that CUDA 13 appends.
+///
+/// # Safety
+/// The place is there, or null.
+unsafe fn write_resource(place: *mut Resource, all: &DriverResource) -> CudartResult<()> {
+    // SAFETY: the caller's promise.
+    unsafe { write(place, resource_of_driver(all)) }?;
+    if MAJOR > 12 {
+        // SAFETY: as above; after it are reserved words of the structure.
+        unsafe { place.add(1).cast::<[u64; 10]>().write_unaligned([0; 10]) };
+    }
+    Ok(())
+}
+
+/// Returns the modes of a texture as programs see them. Texels that do not stay integers are read as normalized floats.
+fn modes_of_driver(all: &[u32; 26], resource: &DriverResource) -> CudartResult<CudartTextureModes> {
+    let (is_narrow, _) = integers_of(resource)?;
+    let has = |bit: u32| all[4] >> bit & 1;
+    Ok(CudartTextureModes {
+        addressing: [all[0], all[1], all[2]],
+        filter: all[3],
+        read_mode: u32::from(is_narrow && has(0) == 0),
+        is_srgb: has(4) as i32,
+        border: [all[10], all[11], all[12], all[13]],
+        is_normalized: has(1) as i32,
+        anisotropy: all[5],
+        mipmap_filter: all[6],
+        level_bias: all[7],
+        levels: [all[8], all[9]],
+        lacks_trilinear: has(5) as i32,
+        is_seamless: has(6) as i32,
+    })
+}
+
+/// Returns the resource of a texture object.
+fn resource_of(object: u64) -> CudartResult<DriverResource> {
+    ready()?;
+    let mut all: DriverResource = [0; 18];
+    // SAFETY: the place is there; the driver looks the handle up.
+    done(unsafe { driver::cuTexObjectGetResourceDesc(all.as_mut_ptr().cast(), object) })?;
     Ok(all)
 }
 
@@ -224,6 +281,7 @@ entries! {
         all[..3].copy_from_slice(&modes.addressing);
         all[3] = modes.filter;
         all[4] = u32::from(stays) | u32::from(is_normalized) << 1 | u32::from(is_srgb) << 4;
+        all[4] |= u32::from(modes.lacks_trilinear != 0) << 5 | u32::from(modes.is_seamless != 0) << 6;
         all[5] = modes.anisotropy;
         all[6] = modes.mipmap_filter;
         all[7] = modes.level_bias;
@@ -237,6 +295,29 @@ entries! {
         ready()?;
         // SAFETY: the driver looks the handle up.
         done(unsafe { driver::cuTexObjectDestroy(object) })
+    }
+
+    fn cudaGetTextureObjectResourceDesc(resource: *mut Resource, object: u64) {
+        // SAFETY: the caller's promise.
+        unsafe { write_resource(resource, &resource_of(object)?) }
+    }
+
+    fn cudaGetTextureObjectTextureDesc(modes: *mut CudartTextureModes, object: u64) {
+        let resource = resource_of(object)?;
+        let mut all = [0u32; 26];
+        // SAFETY: the place is there; the driver looks the handle up.
+        done(unsafe { driver::cuTexObjectGetTextureDesc(all.as_mut_ptr().cast(), object) })?;
+        // SAFETY: the caller's promise.
+        unsafe { write(modes, modes_of_driver(&all, &resource)?) }
+    }
+
+    fn cudaGetSurfaceObjectResourceDesc(resource: *mut Resource, object: u64) {
+        ready()?;
+        let mut all: DriverResource = [0; 18];
+        // SAFETY: the place is there; the driver looks the handle up.
+        done(unsafe { driver::cuSurfObjectGetResourceDesc(all.as_mut_ptr().cast(), object) })?;
+        // SAFETY: the caller's promise.
+        unsafe { write_resource(resource, &all) }
     }
 
     fn cudaCreateSurfaceObject(object: *mut u64, resource: *const Resource) {
