@@ -202,9 +202,9 @@ fn find_wait(func: &Function, polled: PolledMemory, polling: &FxHashSet<String>)
     let meeting_points = MeetingPoints::new(func, &cfg, &forest);
     let has_meeting_points = find_cross_lane_inst(func).is_some();
     forest.cycles().find_map(|cycle| {
-        let finder = WaitFinder { func, forest: &forest, cycle, polling };
-        let decides = finder.polling_access_of_exits(&cfg);
-        decides.filter(|_| !has_meeting_points || meeting_points.parts_lanes(cycle))
+        let mut waits = wait_edges(func, &cfg, &forest, cycle, polling);
+        let (_, inst) = waits.next()?;
+        (!has_meeting_points || meeting_points.parts_lanes(cycle)).then_some(inst)
     })
 }
 
@@ -224,13 +224,11 @@ pub(crate) fn group_wait_edges(func: &Function) -> Vec<(Block, Block)> {
         if has_barriers && blocks.iter().flat_map(|&block| func.block_insts(block)).any(is_barrier) {
             continue;
         }
-        let finder = WaitFinder { func, forest: &forest, cycle, polling: &polling };
-        let Some(inst) = finder.polling_access_of_exits(&cfg) else { continue };
-        if func.inst(inst).op == Op::Load && (!has_barriers || is_of_group(func, inst)) {
-            let header = forest.header(cycle);
-            let latches = cfg.preds(header).iter().filter(|&&block| forest.contains(cycle, block));
-            edges.extend(latches.map(|&latch| (latch, header)));
-        }
+        let waits = wait_edges(func, &cfg, &forest, cycle, &polling);
+        let of_group =
+            |inst: Inst| func.inst(inst).op == Op::Load && (!has_barriers || is_of_group(func, inst));
+        let header = forest.header(cycle);
+        edges.extend(waits.filter(|&(_, inst)| of_group(inst)).map(|(latch, _)| (latch, header)));
     }
     edges.sort_unstable();
     edges.dedup();
@@ -253,10 +251,43 @@ fn may_wait(func: &Function, data: &InstData, polling: &FxHashSet<String>) -> bo
         || data.op == Op::Call && func.callee_of(data).is_some_and(|callee| polling.contains(&callee.name))
 }
 
-struct WaitFinder<'a> {
+/// Returns the latches by whose edges back lanes of a loop wait, and the accesses that they poll. Loops that share a header are one cycle,
+/// so each edge back counts with the blocks that lead to it.
+fn wait_edges<'a>(
     func: &'a Function,
+    cfg: &'a Cfg,
     forest: &'a CycleForest,
     cycle: Cycle,
+    polling: &'a FxHashSet<String>,
+) -> impl Iterator<Item = (Block, Inst)> + 'a {
+    let header = forest.header(cycle);
+    let mut latches: Vec<Block> = cfg.preds(header).to_vec();
+    latches.retain(|&block| forest.contains(cycle, block));
+    latches.sort_unstable();
+    latches.dedup();
+    let whole: FxHashSet<Block> = forest.blocks(cycle).iter().copied().collect();
+    let of_cycle = WaitFinder { func, blocks: whole.clone(), polling }.polling_access_of_exits(cfg);
+    let is_shared = latches.len() > 1;
+    latches.into_iter().filter_map(move |latch| {
+        let of_edge = || {
+            let mut blocks: FxHashSet<Block> = [header].into_iter().collect();
+            let mut work = vec![latch];
+            while let Some(block) = work.pop() {
+                if blocks.insert(block) {
+                    work.extend(cfg.preds(block).iter().filter(|block| whole.contains(block)));
+                }
+            }
+            WaitFinder { func, blocks, polling }.polling_access_of_exits(cfg)
+        };
+        let inst = of_cycle.or_else(|| is_shared.then(of_edge).flatten())?;
+        Some((latch, inst))
+    })
+}
+
+struct WaitFinder<'a> {
+    func: &'a Function,
+    /// Blocks of the loop.
+    blocks: FxHashSet<Block>,
     polling: &'a FxHashSet<String>,
 }
 
@@ -265,7 +296,7 @@ impl WaitFinder<'_> {
     fn inside(&self, value: Value) -> Option<Inst> {
         let inst = self.func.def_inst(value)?;
         let block = self.func.layout.block_of(inst)?;
-        self.forest.contains(self.cycle, block).then_some(inst)
+        self.blocks.contains(&block).then_some(inst)
     }
 
     /// Searches the instructions of the loop that a value depends on.
@@ -285,8 +316,14 @@ impl WaitFinder<'_> {
     /// Returns a polling access if all exits of the loop depend on one.
     fn polling_access_of_exits(&self, cfg: &Cfg) -> Option<Inst> {
         let mut decides = None;
-        for edge in self.forest.exiting_edges(cfg, self.cycle) {
-            let last = self.func.terminator(edge.from);
+        // The first access in layout order, whatever the order of the set.
+        let mut blocks: Vec<Block> = self.blocks.iter().copied().collect();
+        blocks.sort_unstable();
+        for block in blocks {
+            if cfg.succs(block).iter().all(|next| self.blocks.contains(next)) {
+                continue;
+            }
+            let last = self.func.terminator(block);
             let requested = last.and_then(|inst| self.func.inst(inst).args.first().copied());
             decides = Some(self.polling_access(requested?)?);
         }
@@ -337,7 +374,7 @@ impl WaitFinder<'_> {
 
     /// True if the loop writes to the address by another access.
     fn is_written(&self, access: Inst, address: Value) -> bool {
-        let blocks = self.forest.blocks(self.cycle).iter();
+        let blocks = self.blocks.iter();
         blocks.flat_map(|&block| self.func.block_insts(block)).any(|inst| {
             let data = self.func.inst(inst);
             let writes = matches!(data.op.info().effect, Effect::Writes | Effect::ReadsWrites);
@@ -358,11 +395,8 @@ fn lower_regions_between_meetings(
     let meeting_points = MeetingPoints::new(func, &cfg, &forest);
     let mut regions: Vec<Vec<Block>> = Vec::new();
     for cycle in forest.cycles() {
-        let finder = WaitFinder { func, forest: &forest, cycle, polling };
-        let Some(inst) = finder.polling_access_of_exits(&cfg).filter(|_| meeting_points.parts_lanes(cycle))
-        else {
-            continue;
-        };
+        let wait = wait_edges(func, &cfg, &forest, cycle, polling).next();
+        let Some((_, inst)) = wait.filter(|_| meeting_points.parts_lanes(cycle)) else { continue };
         if meeting_points.is_around(cycle) {
             let location = DiagnosticLocation::line_of(func, inst);
             return Err(Some(WaitLoop { op: func.inst(inst).op, location }));

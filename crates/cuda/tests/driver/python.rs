@@ -27,7 +27,7 @@ fn launches_are_verified_and_name_the_line_that_leaves_memory() {
     let (printed, message) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && printed.ends_with("passed\n"), "{printed}{message}");
-    let lines: Vec<&str> = message.lines().filter(|line| line.starts_with("heddle: ")).collect();
+    let lines: Vec<&str> = message.lines().filter(|line| line.starts_with("heddle: @")).collect();
     assert_eq!(lines.len(), 4, "{message}");
     assert_eq!(lines[0], "heddle: @shifted: 128 threads agree with the interpreter");
     // The first access that the threads of the third block do.
@@ -39,6 +39,13 @@ fn launches_are_verified_and_name_the_line_that_leaves_memory() {
     let asserts = "heddle: @checked: not verified: the kernel calls the host function `__assertfail`";
     assert_eq!(lines[2], asserts);
     assert!(lines[3].starts_with("heddle: @crooked: misaligned access: module.ptx:"), "{message}");
+}
+
+#[test]
+fn warps_wait_for_each_other() {
+    for cpu in ["znver3", "avx512"] {
+        script_passes("waits.py", &[("HEDDLE_CPU", cpu)]);
+    }
 }
 
 #[test]
