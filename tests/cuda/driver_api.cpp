@@ -801,7 +801,7 @@ int main(int, char **arguments) {
   REQUIRE(reserved == 0 && used == 4096);
 
   // Nodes that allocate and free; memory that is not freed by a node stays until the application frees it.
-  CUDA_MEM_ALLOC_NODE_PARAMS request = {}, found = {};
+  CUDA_MEM_ALLOC_NODE_PARAMS request = {}, answered = {};
   CUgraphNode allocation, kept, ending;
   request.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
   request.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
@@ -812,9 +812,9 @@ int main(int, char **arguments) {
   const CUdeviceptr outlives = request.dptr;
   CHECK(cuGraphAddMemAllocNode(&allocation, graph, &kept, 1, &request));
   CHECK(cuGraphAddMemFreeNode(&ending, graph, &allocation, 1, request.dptr));
-  CHECK(cuGraphMemAllocNodeGetParams(kept, &found));
+  CHECK(cuGraphMemAllocNodeGetParams(kept, &answered));
   CHECK(cuGraphMemFreeNodeGetParams(ending, &inner));
-  REQUIRE(found.dptr == outlives && found.bytesize == 1000 && inner == request.dptr && inner != outlives);
+  REQUIRE(answered.dptr == outlives && answered.bytesize == 1000 && inner == request.dptr && inner != outlives);
   CHECK(cuGraphInstantiate(&executable, graph, 0));
   CHECK(cuGraphLaunch(executable, stream));
   CHECK(cuGraphDestroy(graph));
