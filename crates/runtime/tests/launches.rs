@@ -3,7 +3,8 @@
 use heddle_ir::Module;
 use heddle_llvm::{compile, import};
 use heddle_runtime::{
-    BuildOptions, KernelModule, LaunchArgument, LaunchError, NdRange, Pool, PreparedKernel, memory,
+    BuildOptions, BuildServices, KernelModule, LaunchArgument, LaunchError, NdRange, Pool, PreparedKernel,
+    Trials, memory,
 };
 use std::ptr::NonNull;
 
@@ -742,7 +743,11 @@ const STRIDES: &str =
 #[test]
 fn launches_of_dense_arrays_have_code_of_their_own() {
     const ITEMS: usize = 40;
-    let program = program_of("strides", STRIDES);
+    // With trials, code for other strides may run the first launches.
+    let services = BuildServices { trials: Trials::Off, ..BuildServices::default() };
+    let module = module_of("strides", STRIDES);
+    let program =
+        KernelModule::making(module, &BuildOptions::default(), services).expect("the program can be made");
     let kernel = program.kernel("steps").expect("there is the kernel");
     let x: Vec<f32> = (0..200).map(|it| it as f32).collect();
     let codes = |incx: i32, incy: i32, bytes: i64| {
@@ -781,6 +786,29 @@ fn launches_of_dense_arrays_have_code_of_their_own() {
         assert_eq!(codes(incx, 2, bytes), number);
     }
     assert_eq!(codes(1, 1, 0), 9);
+}
+
+#[test]
+fn code_for_all_strides_runs_first_launches_of_dense_arrays() {
+    let program = program_of("first-strides", STRIDES);
+    let kernel = program.kernel("steps").expect("there is the kernel");
+    let launch = |inc: i32, bytes: i64| {
+        let (mut x, mut y) = (vec![1.0f32; 200], vec![0.0f32; 200]);
+        let (inc, bytes) = (inc.to_ne_bytes(), bytes.to_ne_bytes());
+        let [step, other] = [&inc[..], &bytes].map(LaunchArgument::Bytes);
+        let args = [pointer(&mut x), step, pointer(&mut y), step, other];
+        // SAFETY: the arrays are as long as the strides ask for; no two work-items store to one place.
+        unsafe { kernel.launch(&args, &range(&[40], None, None), &Pool::new(1)) }.expect("it runs");
+        assert!(
+            (0..40 * i32::from_ne_bytes(inc) as usize)
+                .step_by(i32::from_ne_bytes(inc) as usize)
+                .all(|at| y[at] == 2.0)
+        );
+        kernel.reports().len()
+    };
+    assert_eq!(launch(3, 8), 1);
+    // Small launches are not worth a compilation.
+    assert_eq!(launch(1, 4), 1);
 }
 
 #[test]

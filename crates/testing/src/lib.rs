@@ -39,6 +39,7 @@ pub mod spill;
 pub mod strides;
 pub mod strips;
 pub mod tile_cases;
+pub mod waiting;
 pub mod properties;
 pub mod divergence_property;
 pub mod coverage;

@@ -118,8 +118,8 @@ impl ImageFormat {
         use ComponentOrder::*;
         let is_srgb = matches!(self.order, CL_SRGBA | CL_SBGRA);
         let (order, channels) = match self.order {
-            CL_R | CL_DEPTH | CL_RGB => (InOrder, 1),
-            CL_RG => (InOrder, 2),
+            CL_R | CL_RX | CL_DEPTH | CL_RGB | CL_RGBX => (InOrder, 1),
+            CL_RG | CL_RGX => (InOrder, 2),
             CL_RGBA if self.data_type == CL_UNORM_INT_101010_2 => (InOrder, 1),
             CL_RGBA | CL_SRGBA => (InOrder, 4),
             CL_A => (Alpha, 1),

@@ -386,6 +386,10 @@ impl PtxGenerator {
                 }
                 format!("{text}{guard}{name}{dotted} [{address}]{more};\n")
             }
+            // What a policy is made of differs between devices.
+            "createpolicy" => format!(
+                "{{\n.reg .b64 policy;\n{guard}createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n}}\n"
+            ),
             "ld" | "ldu" | "st" => {
                 let is_store = name == "st";
                 let own = words.contains(&Word::Nc);

@@ -429,6 +429,7 @@ fn is_elsewhere(mnemonic: &str) -> bool {
             | "prefetchu"
             | "applypriority"
             | "discard"
+            | "createpolicy"
     );
     is_other || is_cross_lane(mnemonic)
 }

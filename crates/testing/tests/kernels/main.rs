@@ -7,6 +7,7 @@ mod divided;
 mod images;
 mod strides;
 mod versions;
+mod waiting;
 
 use heddle_ir::inst::Detail;
 use heddle_ir::{Constant, Function, Inst, Module, Op, Scalar, Space, Type, ValueDef, parse_module};

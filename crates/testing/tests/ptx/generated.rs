@@ -96,7 +96,7 @@ const FAULTS: &[Fault] = &[
 #[test]
 fn planted_faults_are_noticed() {
     for (name, fault) in FAULTS {
-        let noticed = (0..40).any(|seed| {
+        let noticed = (0..200).any(|seed| {
             let mut planted = false;
             let outcome =
                 check_with(&generate(seed), |module| planted = change(module, &mut |data| fault(data)));

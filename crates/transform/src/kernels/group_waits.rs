@@ -69,15 +69,15 @@ pub(super) fn meet_at_hub(kernel: &mut Function, lanes: u32) -> bool {
     let mut sites: Vec<HubSite> =
         edges.into_iter().map(|(latch, header)| split_edge(kernel, latch, header)).collect();
     let polls = sites.len();
+    if lanes > 1 {
+        sites.extend(split_at_horizontals(kernel, &order));
+    }
     let barriers: Vec<Inst> = kernel
         .blocks()
         .flat_map(|block| kernel.block_insts(block))
         .filter(|&inst| is_group_barrier(kernel.inst(inst)))
         .collect();
     let barriers: Vec<HubSite> = barriers.into_iter().map(|inst| split_before(kernel, inst)).collect();
-    if lanes > 1 {
-        sites.extend(split_at_horizontals(kernel, &order));
-    }
     let busy = sites.len();
     sites.extend(barriers);
     add_hub(kernel, &sites, polls, busy);
@@ -124,7 +124,7 @@ fn split_at_horizontals(kernel: &mut Function, blocks: &[Block]) -> Vec<HubSite>
     let (mut sites, entry) = (Vec::new(), kernel.entry());
     for &block in blocks.iter().filter(|&&block| block != entry) {
         let found = kernel.block_insts(block).find(|&inst| is_meeting_point(kernel, inst));
-        if let Some(inst) = found {
+        if let Some(inst) = found.filter(|&inst| !is_group_barrier(kernel.inst(inst))) {
             sites.push(split_before(kernel, inst));
         }
     }
