@@ -1,9 +1,9 @@
 //! Kernels whose work-items wait in loops for others of their group.
 
-use crate::{insts, regions};
+use crate::{Fault, insts, regions};
 use heddle_ir::inst::Detail;
 use heddle_ir::words::{Reduction, Rmw};
-use heddle_ir::{Function, Module, Op};
+use heddle_ir::{Function, Op};
 use heddle_testing::kernels::{Machine, kernels_hold_with};
 use heddle_testing::waiting::waiting_kernel;
 
@@ -23,7 +23,7 @@ fn brushes_advance_while_others_wait() {
 }
 
 /// Rules of the hub, each left out of the lowered kernel.
-const FAULTS: &[(&str, fn(&mut Module))] = &[
+const FAULTS: &[(&str, Fault)] = &[
     ("work-items at barriers wait for those that poll", |module| {
         regions(module, |func| {
             let marks: Vec<_> = insts(func, Op::AtomicRmw)
