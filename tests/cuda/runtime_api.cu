@@ -187,7 +187,7 @@ static void change_graphs(cudaStream_t stream) {
   CHECK(cudaMemcpy(&last, there + 15, 4, cudaMemcpyDeviceToHost));
   REQUIRE(values[0] == 3 && values[8] == 5 && calls == 11 && last == 3);
 
-  // The same of a graph that is instantiated.
+  // Parameters of nodes of an executable graph.
   fill.value = 6;
   cudaMemcpy3DParms lines = {};
   lines.srcPtr = make_cudaPitchedPtr(here.data(), 16, 16, 4);

@@ -381,7 +381,7 @@ fn tiles(geometry: &LaunchGeometry, brush: [u32; 3]) -> Vec<Vec<Option<[u32; 3]>
 /// Blocks that a brush executes before others of its group go on: it may wait in a loop for them.
 const BLOCKS_OF_A_TURN: u64 = 1 << 8;
 
-/// Runs the brushes of a group in turn, each to its next barrier.
+/// Runs the brushes of a group to their next barriers, some blocks of each in turn.
 fn run_group<M: LaneMask>(
     program: &PreparedModule<'_>,
     entry: usize,

@@ -359,6 +359,9 @@ impl PreparedKernel {
         let known = state.known.as_ref()?;
         let missing = variants.iter().filter(|it| !known.contains_key(&it.key())).count();
         let estimates = missing as f64 * state.seconds;
+        let seconds = |code: &CodeVariant, estimate: EstimatedCost| {
+            estimate.time * idle_factor(code, &base, local) * ESTIMATED_TENTH
+        };
         let timed = compiled.into_iter().filter_map(|(code, ready)| match known.get(&code.key())? {
             Some(estimate) if variants.contains(&code) => {
                 Some((code, estimate.time * ESTIMATED_TENTH, WORTH_ESTIMATES * estimates))
@@ -366,8 +369,7 @@ impl PreparedKernel {
             // Code for launches like this one can be much faster, but takes a compilation, too.
             Some(estimate) => {
                 let compilation = ready.as_ref()?.compile_time.as_secs_f64();
-                let idle = idle_factor(&code, &base, local);
-                Some((code, estimate.time * idle * ESTIMATED_TENTH, estimates + compilation))
+                Some((code, seconds(&code, *estimate), estimates + compilation))
             }
             // The kernel is too large for estimates, and other code takes at least as long to compile.
             None => {
@@ -382,8 +384,7 @@ impl PreparedKernel {
         let one_for_all = || {
             let estimated = general.iter().filter_map(|code| Some((*code, (*known.get(&code.key())?)?)));
             let of = |(code, estimate): (CodeVariant, EstimatedCost)| {
-                let time = estimate.time * idle_factor(&code, &base, local) * ESTIMATED_TENTH;
-                (code, time, estimates + estimate.instructions * COMPILATION)
+                (code, seconds(&code, estimate), estimates + estimate.instructions * COMPILATION)
             };
             estimated.filter(|(code, _)| code.local.is_none()).map(of).min_by(of_least_time)
         };

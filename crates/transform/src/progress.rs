@@ -316,7 +316,7 @@ impl WaitFinder<'_> {
     /// Returns a polling access if all exits of the loop depend on one.
     fn polling_access_of_exits(&self, cfg: &Cfg) -> Option<Inst> {
         let mut decides = None;
-        // The first access in layout order, whatever the order of the set.
+        // By number, so that each run finds the same access.
         let mut blocks: Vec<Block> = self.blocks.iter().copied().collect();
         blocks.sort_unstable();
         for block in blocks {

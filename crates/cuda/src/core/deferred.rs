@@ -205,7 +205,7 @@ fn run_queue(stream: &Arc<CudaStream>) {
         // A panic in the driver ends its command only.
         let result = catch_unwind(AssertUnwindSafe(|| command.each_leaf(run)));
         let result = result.unwrap_or(Err(CudaError(CUDA_ERROR_UNKNOWN)));
-        // What the command holds goes before those that wait for it go on.
+        // Objects of the command are released before streams that wait for it go on.
         drop(command);
         stream.deferred().finish(result);
     }

@@ -386,7 +386,7 @@ impl PtxGenerator {
                 }
                 format!("{text}{guard}{name}{dotted} [{address}]{more};\n")
             }
-            // What a policy is made of differs between devices.
+            // Policies have different bits on each device, so nothing reads this one.
             "createpolicy" => format!(
                 "{{\n.reg .b64 policy;\n{guard}createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n}}\n"
             ),

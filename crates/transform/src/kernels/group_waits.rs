@@ -13,7 +13,7 @@
 //! * A work-item that polls goes on in each round.
 //! * Lanes at horizontal operations wait for lanes of their brush that poll, and go on at the first site in a loop-compact order: lanes
 //!   that leave a loop wait for those inside, as they do in lock step.
-//! * Work-items at barriers go on where nobody in the group polls or is at a horizontal operation. They reach the barrier itself then,
+//! * Work-items at barriers go on when no work-item of the group polls or is at a horizontal operation. They reach the barrier itself then,
 //!   so those that wait at different ones are still found.
 //!
 //! Each round runs all brushes of the group once, so only kernels with such loops pay. A loop waits for the group if it polls local memory,

@@ -19,7 +19,7 @@
 //! * `index_ranges`, for launches whose indices do not wrap around, promises that.
 //! * `known_strides`, for launches whose strides are those of dense arrays, makes them constants.
 //! * `distinct_pointers`, for launches whose pointers lead to different objects, makes parameters `noalias`.
-//! * `inline` inlines calls to functions that query the launch, wait at barriers or name local memory.
+//! * `inline` inlines calls to functions that query the launch, wait for their group or name local memory.
 //! * `group_waits` lets brushes advance while work-items wait in loops for others of their group.
 //! * `launch_forms`, before all others, makes forms of kernels for some launches: without guards and clamps of the indices, without loops over the grid,
 //!   with an index for each dimension.
