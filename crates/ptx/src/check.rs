@@ -2,6 +2,7 @@
 //!
 //! Ensures: every operand of a supported instruction is allowed by its form, and of a compatible type.
 
+use crate::lower::RESERVED_BYTES;
 use crate::module::{
     NumberValue, PtxFunction, PtxInstruction, PtxItem, PtxModule, PtxOperand, PtxStatement, PtxVariable,
 };
@@ -661,10 +662,13 @@ impl<'a, 's> BodyResolver<'a, 's> {
             "WARP_SZ" => SpecialRegister::WarpSize,
             "%cluster_nctarank" => SpecialRegister::Fixed(1),
             "%cluster_ctarank" | "%is_explicit_cluster" | "%current_graph_exec" => SpecialRegister::Fixed(0),
-            counter if is_unset(counter) => SpecialRegister::Fixed(0),
-            other if other.starts_with("%reserved_smem") => {
-                return Err(format!("unsupported special register `{other}`: no shared memory is reserved"));
+            "%reserved_smem_offset_begin" | "%reserved_smem_offset_0" | "%reserved_smem_offset_1" => {
+                SpecialRegister::Fixed(0)
             }
+            "%reserved_smem_offset_end" | "%reserved_smem_offset_cap" => {
+                SpecialRegister::Fixed(RESERVED_BYTES)
+            }
+            counter if is_unset(counter) => SpecialRegister::Fixed(0),
             other => return Err(format!("undeclared name `{other}`")),
         }))
     }

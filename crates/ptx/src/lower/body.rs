@@ -350,6 +350,7 @@ impl FunctionLowering<'_, '_, '_> {
         self.emit.block = blocks[0];
         self.local_objects().map_err(|refusal| (self.body.function.at, refusal))?;
         self.addressed_params();
+        self.clear_reserved();
         self.begin_meeting();
 
         // Walks the dominator tree; the mark restores the slots when a subtree is done.

@@ -115,6 +115,51 @@ pub(crate) fn kernel_layout(function: &PtxFunction<'_>, name: &str, shared_bytes
     PtxKernel { name: name.into(), words: list, params, bytes: at, shared_bytes, local_bytes, max_threads }
 }
 
+/// Bytes of shared memory that are reserved for cooperative groups, at the start of the window; NVIDIA's headers use 288.
+pub(crate) const RESERVED_BYTES: u32 = 512;
+
+/// Bytes of reserved memory that are zero at the start of a work-group: the barriers of tiles of several warps.
+pub(crate) const ZEROED_BYTES: i64 = 32;
+
+/// Returns true if a function names a register of the reserved shared memory.
+pub(crate) fn names_reserved(module: &PtxModule<'_>, function: &PtxFunction<'_>) -> bool {
+    let mut is_named = false;
+    for statement in function.body.iter().flatten() {
+        let PtxStatement::Instruction(instruction) = statement else { continue };
+        for operand in &instruction.operands {
+            operand.names(&mut |name| is_named |= module.names.text(name).starts_with("%reserved_smem"));
+        }
+    }
+    is_named
+}
+
+/// Functions that use reserved shared memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReservedUse {
+    None,
+    /// Only kernels that name it.
+    Kernels,
+    /// A function that each kernel may call.
+    Functions,
+}
+
+impl ReservedUse {
+    fn new(module: &PtxModule<'_>) -> ReservedUse {
+        let mut found = ReservedUse::None;
+        for item in &module.items {
+            match item {
+                PtxItem::Function(function) if names_reserved(module, function) => match function.is_kernel {
+                    true if found == ReservedUse::None => found = ReservedUse::Kernels,
+                    true => {}
+                    false => found = ReservedUse::Functions,
+                },
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
 /// Window of shared memory: one object of the work-group.
 pub(crate) struct SharedWindow {
     /// Name of the object.
@@ -125,6 +170,7 @@ pub(crate) struct SharedWindow {
     pub(crate) dynamic: u64,
     /// Reads the dynamic size from the object [`super::LAUNCH`].
     pub(crate) launch_objects: bool,
+    pub(crate) reserved: ReservedUse,
     /// Offset of each variable, by the source offset of its declaration.
     offsets: FxHashMap<usize, u64>,
 }
@@ -139,10 +185,14 @@ impl SharedWindow {
             align: 1,
             dynamic: options.dynamic_shared,
             launch_objects: options.launch_objects,
+            reserved: ReservedUse::new(module),
             offsets: FxHashMap::default(),
         };
         let mut open: Vec<&PtxVariable<'_>> = Vec::new();
         let mut end = 0;
+        if shared.reserved != ReservedUse::None {
+            (shared.align, end) = (8, RESERVED_BYTES.into());
+        }
         let mut single = None;
         let mut count = 0;
         let mut place_variable = |variable: &PtxVariable<'_>, end: &mut u64, shared: &mut SharedWindow| {

@@ -2,6 +2,7 @@
 
 use super::body::{FunctionLowering, access_bytes, overlapped_slots, untyped};
 use super::flow::is_named_param;
+use super::layout::{ReservedUse, ZEROED_BYTES, names_reserved};
 use super::{LowerResult, layout, refuse};
 use crate::check::{ResolvedInst, ResolvedOperand, VarRef};
 use crate::module::{NumberValue, PtxItem};
@@ -10,6 +11,10 @@ use heddle_ir::inst::{Access, Detail, InstData};
 use heddle_ir::words::{AtomicOrdering, Flag, Flags, IntPredicate, Rmw, SyncScope};
 use heddle_ir::{Op, Scalar, Space, Value};
 use rustc_hash::FxHashMap;
+
+/// Access to reserved memory.
+const ZEROED_ACCESS: Access =
+    Access { atomic: Some((AtomicOrdering::Relaxed, SyncScope::Group)), ..Access::aligned(8) };
 
 /// Returns the space in the modifiers; generic if none.
 pub(crate) fn space_of(words: &[Word]) -> Space {
@@ -60,6 +65,27 @@ impl FunctionLowering<'_, '_, '_> {
     fn window(&mut self) -> Value {
         let name = self.cx.shared.name.as_str().into();
         self.emit.global(Space::Local, &name)
+    }
+
+    /// Clears the reserved shared memory at the start of a kernel that uses it.
+    pub(crate) fn clear_reserved(&mut self) {
+        let function = self.body.function;
+        let is_used = match self.cx.shared.reserved {
+            ReservedUse::None => false,
+            ReservedUse::Kernels => names_reserved(self.cx.module, function),
+            ReservedUse::Functions => true,
+        };
+        if !is_used || !function.is_kernel {
+            return;
+        }
+        let zero = self.emit.int(Scalar::I64, 0);
+        for offset in (0..ZEROED_BYTES).step_by(8) {
+            // All threads store the same value, so their order does not matter.
+            let window = self.window();
+            let address = self.emit.add_bytes(window, offset);
+            self.emit.store(zero, address, ZEROED_ACCESS, Flags::NONE);
+        }
+        self.group_barrier();
     }
 
     /// Converts a pointer to its PTX address.

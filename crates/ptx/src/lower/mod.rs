@@ -37,6 +37,7 @@ use heddle_ir::verify::{Stage, verify};
 use heddle_ir::{Scalar, Space, Type};
 pub use indirect::NO_FUNCTION;
 use indirect::{FunctionAddresses, define_dispatchers};
+pub(crate) use layout::RESERVED_BYTES;
 use layout::{SharedWindow, signature};
 pub use meeting::NO_ARRIVAL;
 use product::define_products;
