@@ -59,9 +59,13 @@ struct File {
 
 impl File {
     fn new(name: &str, text: impl AsRef<[u8]>) -> File {
+        File::of_kind(name, "hed", text)
+    }
+
+    fn of_kind(name: &str, extension: &str, text: impl AsRef<[u8]>) -> File {
         let dir = std::env::temp_dir().join(format!("heddle-{}-{name}", std::process::id()));
         std::fs::create_dir_all(&dir).expect("a directory can be made");
-        let path = dir.join("input.hed");
+        let path = dir.join(format!("input.{extension}"));
         std::fs::write(&path, text).expect("a file can be written");
         File { path }
     }
@@ -165,6 +169,24 @@ fn a_sample_with_a_byte_changed() {
             let done = heddle(&args);
             assert!(done.code == 0 || done.errors.contains("error: "), "{}: {}", done.what, done.errors);
         }
+    }
+}
+
+/// LLVM's reader crashes on seven of these files.
+#[test]
+fn bitcode_with_a_bit_changed() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/c/arrays.c");
+    let whole = File::of_kind("whole", "bc", []);
+    let mut clang = Command::new("clang-22");
+    clang.args(["-O1", "-emit-llvm", "-c"]).arg(source).args(["-o", whole.name()]);
+    assert!(clang.status().expect("clang-22 is installed").success());
+    let whole = std::fs::read(whole.name()).expect("clang wrote it");
+    for (number, at) in (4..whole.len()).step_by(whole.len() / 150).enumerate() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (3 * number % 8);
+        let file = File::of_kind(&format!("bent-{number}"), "bc", &bytes);
+        let done = heddle(&["opt", "-p", "canonicalize", file.name()]);
+        assert!(done.code == 0 || done.errors.starts_with("error: "), "{}: {}", done.what, done.errors);
     }
 }
 

@@ -27,7 +27,7 @@ use heddle_ir::{Code, Detail, Diagnostic, Function, Inst, Module, Op, Value, par
 use heddle_llvm::{
     CodeFormat, CodegenLevel, Cpu, EmitOptions, ImportedModule, Jit, Language, LlvmModule, ObjectCache,
     OptimizeOptions, cleaned_copy, emit, generate, import, internalize_except, language_of, link, optimize,
-    param_scalar_counts, read_ir, reduce_to_functions, share_globals, simplify, vector_variant_names,
+    param_scalar_counts, read_foreign_ir, reduce_to_functions, share_globals, simplify, vector_variant_names,
 };
 use heddle_spirv::SpirvOptions;
 use heddle_transform::specialize::enter_with_mask;
@@ -260,7 +260,7 @@ impl Session {
 
     /// Reads LLVM IR as text or bitcode, optimized or not; `file` names it in diagnostics.
     pub fn read_llvm(&self, bytes: &[u8], file: &str) -> Result<SourceModule, DiagnosticError> {
-        let llvm = read_ir(file, bytes)?;
+        let llvm = read_foreign_ir(file, bytes)?;
         let ImportedModule { module, refused } = import(&cleaned_copy(&llvm)?);
         source_from_import(module, refused, llvm, file)
     }

@@ -1,5 +1,5 @@
-//! Runs compiled code in a child process, which can neither hang nor corrupt this one. Its inputs and outputs are in
-//! shared memory.
+//! Child processes for compiled code, whose inputs and outputs are in shared memory, and for LLVM's reader of damaged files: they
+//! can neither hang nor corrupt this process.
 
 use crate::jit::JitEntry;
 use std::io;
@@ -97,33 +97,41 @@ impl JitEntry<'_> {
     ) -> Result<(), ChildFailure> {
         assert!(arguments <= memory.len && results <= memory.len, "places lie in the memory");
         let (entry, base) = (self.function(), memory.base);
-        // SAFETY: the child is a copy of this thread alone. It calls nothing that needs other threads, only the system
-        // and compiled code, and leaves by `_exit`; what it does to its copy of our memory is not seen here.
-        let child = unsafe { libc::fork() };
-        match child {
-            -1 => return Err(io::Error::last_os_error().into()),
-            // SAFETY: as above.
-            0 => unsafe {
-                prepare_child(limit);
-                entry(base.add(arguments), base.add(results));
-                libc::_exit(0)
-            },
-            _ => {}
+        // SAFETY: the caller gave places for the function's arguments and results; what it does to the child's copy of our memory is
+        // not seen here.
+        run_in_child(limit, || unsafe { entry(base.add(arguments), base.add(results)) })
+    }
+}
+
+/// Runs a function in a child process, whose memory is a copy of this one's, and waits for its end.
+pub(crate) fn run_in_child(limit: Option<Duration>, function: impl FnOnce()) -> Result<(), ChildFailure> {
+    // SAFETY: the child is a copy of this thread alone, and leaves by `_exit`. A function that waits for another thread's lock is
+    // ended by the limit.
+    let child = unsafe { libc::fork() };
+    match child {
+        -1 => return Err(io::Error::last_os_error().into()),
+        // SAFETY: as above.
+        0 => unsafe {
+            prepare_child(limit);
+            // A panic does not go on with what the parent does.
+            let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(function));
+            libc::_exit(if ended.is_ok() { 0 } else { 101 })
+        },
+        _ => {}
+    }
+    let mut status = 0;
+    // SAFETY: the child is ours; the out-pointer is valid.
+    while unsafe { libc::waitpid(child, &mut status, 0) } == -1 {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error.into());
         }
-        let mut status = 0;
-        // SAFETY: the child is ours; the out-pointer is valid.
-        while unsafe { libc::waitpid(child, &mut status, 0) } == -1 {
-            let error = io::Error::last_os_error();
-            if error.kind() != io::ErrorKind::Interrupted {
-                return Err(error.into());
-            }
-        }
-        match (libc::WIFSIGNALED(status), libc::WTERMSIG(status), libc::WEXITSTATUS(status), limit) {
-            (true, libc::SIGALRM, _, Some(limit)) => Err(ChildFailure::Late(limit)),
-            (true, signal, ..) => Err(ChildFailure::Signal { signal }),
-            (false, _, 0, _) => Ok(()),
-            (false, _, code, _) => Err(ChildFailure::Exit(code)),
-        }
+    }
+    match (libc::WIFSIGNALED(status), libc::WTERMSIG(status), libc::WEXITSTATUS(status), limit) {
+        (true, libc::SIGALRM, _, Some(limit)) => Err(ChildFailure::Late(limit)),
+        (true, signal, ..) => Err(ChildFailure::Signal { signal }),
+        (false, _, 0, _) => Ok(()),
+        (false, _, code, _) => Err(ChildFailure::Exit(code)),
     }
 }
 

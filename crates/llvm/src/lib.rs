@@ -86,7 +86,7 @@ pub use opencl::{
     compile_opencl, compile_opencl_with, declared_functions, load_library,
 };
 pub use printf::{PRINT, PRINTF, define_printf_bodies};
-pub use read::read_ir;
+pub use read::{read_foreign_ir, read_ir};
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub use signal_handlers::{
     Interruption, SignalHook, install_signal_handlers, interrupt_thread, set_kernel_hook,

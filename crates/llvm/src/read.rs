@@ -1,5 +1,6 @@
 //! Parser of LLVM IR, text or bitcode, into a verified module.
 
+use crate::child_process::{ChildFailure, run_in_child};
 use crate::fatal_errors::handle_diagnostics;
 use crate::view::{LlvmModule, c_text, take_message, version};
 use heddle_ir::diagnostic::DiagnosticLocation;
@@ -9,6 +10,7 @@ use llvm_sys::core::*;
 use llvm_sys::ir_reader::LLVMParseIRInContext2;
 use llvm_sys::prelude::*;
 use std::ffi::c_void;
+use std::time::Duration;
 
 /// Reports that a file is no LLVM module.
 fn unreadable(file: &str, text: String, help: String) -> Diagnostic {
@@ -23,6 +25,30 @@ extern "C" fn collect(info: LLVMDiagnosticInfoRef, messages: *mut c_void) {
             let messages = &mut *messages.cast::<Vec<String>>();
             messages.push(take_message(LLVMGetDiagInfoDescription(info)));
         }
+    }
+}
+
+/// Seconds that a child process reads bitcode.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Reads text or bitcode that another program wrote; `file` is the name in diagnostics. LLVM's reader crashes on some damaged
+/// bitcode: a child process reads it first.
+pub fn read_foreign_ir(file: &str, bytes: &[u8]) -> Result<LlvmModule, Diagnostic> {
+    let is_bitcode = bytes.starts_with(b"BC\xc0\xde") || bytes.starts_with(&[0xde, 0xc0, 0x17, 0x0b]);
+    let read = || {
+        // The errors are reported by this process, which reads it again.
+        // SAFETY: the child process, which this runs in, has nothing to say.
+        unsafe { libc::close(libc::STDERR_FILENO) };
+        drop(read_ir(file, bytes));
+    };
+    match is_bitcode.then(|| run_in_child(Some(LIMIT), read)) {
+        Some(Err(ChildFailure::Signal { .. } | ChildFailure::Exit(_))) => {
+            let (major, minor, patch) = version();
+            let text =
+                format!("the bitcode is damaged: the reader of LLVM {major}.{minor}.{patch} crashes on it");
+            Err(unreadable(file, text, "write the file again".into()))
+        }
+        _ => read_ir(file, bytes),
     }
 }
 
