@@ -302,15 +302,15 @@ impl<M: LaneMask> Brush<'_, '_, M> {
                 (Op::Width, None) => self.lanes as u64,
                 (Op::Width, Some(dim)) => edge_node(&self.dims, dim),
                 (Op::LocalId, _) => local[at].into(),
-                // All groups of the oracle's launches are full.
-                (Op::LocalSize | Op::EnqueuedSize, _) => geometry.local[at].into(),
+                (Op::LocalSize, _) => self.position.size[at].into(),
+                (Op::EnqueuedSize, _) => geometry.local[at].into(),
                 (Op::GroupId, _) => self.position.group[at].into(),
                 (Op::NumGroups, _) => geometry.groups[at].into(),
                 (Op::GlobalId, _) => {
                     let group = u64::from(self.position.group[at]) * u64::from(geometry.local[at]);
                     geometry.offset[at].wrapping_add(group + u64::from(local[at]))
                 }
-                (Op::GlobalSize, _) => u64::from(geometry.local[at]) * u64::from(geometry.groups[at]),
+                (Op::GlobalSize, _) => self.position.global[at],
                 (Op::GlobalOffset, _) => geometry.offset[at],
                 _ => geometry.dims.into(),
             };

@@ -147,6 +147,8 @@ impl<M: LaneMask> Brush<'_, '_, M> {
                 offset: [0; 3],
             },
             group: [0; 3],
+            size: local,
+            global: local.map(u64::from),
             group_number: self.position.group_number,
             local: (0..launch.lanes()).map(|lane| Some(index(lane))).collect(),
         }

@@ -102,6 +102,8 @@ pub struct RunOptions {
     pub only_lane: Option<u32>,
     /// Launches a kernel over work-groups; none runs a single brush as its own group.
     pub geometry: Option<LaunchGeometry>,
+    /// Size of the last group along each dimension; none if all groups of the launch have one size.
+    pub last_groups: Option<[u32; 3]>,
     /// Runs wide code: one thread for each brush of these dimensions, at the position of the brush's first lane.
     pub stands_for: Option<Vec<u32>>,
     /// Rounds `fmuladd` once.
@@ -122,6 +124,7 @@ impl Default for RunOptions {
             profile: false,
             only_lane: None,
             geometry: None,
+            last_groups: None,
             stands_for: None,
             fused: false,
             entry_mask: LaneSet::EVERY,
@@ -180,6 +183,10 @@ pub struct RunOutcome {
 pub(crate) struct BrushPosition {
     pub(crate) geometry: LaunchGeometry,
     pub(crate) group: [u32; 3],
+    /// Size of this group.
+    pub(crate) size: [u32; 3],
+    /// Size of the launch.
+    pub(crate) global: [u64; 3],
     pub(crate) group_number: u32,
     /// Local index of each lane; none for a lane outside of the group.
     pub(crate) local: Vec<Option<[u32; 3]>>,
@@ -297,7 +304,13 @@ fn run_groups<M: LaneMask>(
         groups: [1; 3],
         offset: [0; 3],
     });
-    let empty = geometry.local.contains(&0) || geometry.groups.contains(&0);
+    let last = options.last_groups.unwrap_or(geometry.local);
+    let empty = geometry.local.contains(&0) || geometry.groups.contains(&0) || last.contains(&0);
+    let is_longer = (0..3).any(|along| last[along] > geometry.local[along]);
+    if is_longer {
+        let reason = "the last group along a dimension is not larger than the others";
+        return Err(ExecutionFault::new(FaultKind::Arguments(reason.into()), name));
+    }
     if empty || u64::from(BrushPosition::group_size(&geometry)) > 1 << 20 {
         let reason = "a work-group has 1 to 2^20 work-items, and there is at least one group";
         return Err(ExecutionFault::new(FaultKind::Arguments(reason.into()), name));
@@ -305,22 +318,38 @@ fn run_groups<M: LaneMask>(
     let mut results = Vec::new();
     let [count_x, count_y, count_z] = geometry.groups;
     let mut group_number: u32 = 0;
-    let mut tiles = tiles(&geometry, brush);
-    if options.stands_for.is_some() {
-        tiles.iter_mut().for_each(|lanes| lanes.truncate(1));
-    }
+    let global = [0, 1, 2].map(|along| {
+        let whole = u64::from(geometry.groups[along]) - 1;
+        whole * u64::from(geometry.local[along]) + u64::from(last[along])
+    });
+    let tiles_of = |size: [u32; 3]| {
+        let mut tiles = tiles(size, brush);
+        if options.stands_for.is_some() {
+            tiles.iter_mut().for_each(|lanes| lanes.truncate(1));
+        }
+        tiles
+    };
+    let whole = tiles_of(geometry.local);
     let fault = |kind| ExecutionFault::new(kind, name);
     for z in 0..count_z {
         for y in 0..count_y {
             for x in 0..count_x {
-                let positions = tiles.iter().cloned().map(|local| BrushPosition {
+                let group = [x, y, z];
+                let size = [0, 1, 2].map(|along| match group[along] + 1 == geometry.groups[along] {
+                    true => last[along],
+                    false => geometry.local[along],
+                });
+                let tiles = if size == geometry.local { whole.clone() } else { tiles_of(size) };
+                // A group has a cost even if none of its lanes starts.
+                let cost = u64::from(BrushPosition::group_size(&geometry)) + tiles.len() as u64;
+                let positions = tiles.into_iter().map(|local| BrushPosition {
                     geometry: geometry.clone(),
-                    group: [x, y, z],
+                    group,
+                    size,
+                    global,
                     group_number,
                     local,
                 });
-                // A group has a cost even if none of its lanes starts.
-                let cost = u64::from(BrushPosition::group_size(&geometry)) + tiles.len() as u64;
                 cx.budget.work(cost).map_err(fault)?;
                 if group_number > 0 {
                     cx.memory.poison_local(&mut cx.budget).map_err(fault)?;
@@ -343,13 +372,13 @@ pub(crate) fn tile_of(brush: &[u32]) -> [u32; 3] {
     [edge_node(0), edge_node(1), edge_node(2).saturating_mul(edge_node(3))]
 }
 
-/// Computes the local indices of the lanes of each brush of a group. A one-dimensional brush runs along the linear order
+/// Computes the local indices of the lanes of each brush of a group of this size. A one-dimensional brush runs along the linear order
 /// of the group; any other is a tile of it.
-fn tiles(geometry: &LaunchGeometry, brush: [u32; 3]) -> Vec<Vec<Option<[u32; 3]>>> {
-    let [size_x, size_y, size_z] = geometry.local;
+fn tiles(sizes: [u32; 3], brush: [u32; 3]) -> Vec<Vec<Option<[u32; 3]>>> {
+    let [size_x, size_y, size_z] = sizes;
     let width = brush[0] * brush[1] * brush[2];
     if brush[1] == 1 && brush[2] == 1 {
-        let size = BrushPosition::group_size(geometry);
+        let size = size_x * size_y * size_z;
         let local = |index: u32| [index % size_x, index / size_x % size_y, index / size_x / size_y];
         return (0..size.div_ceil(width))
             .map(|tile| {
@@ -357,7 +386,7 @@ fn tiles(geometry: &LaunchGeometry, brush: [u32; 3]) -> Vec<Vec<Option<[u32; 3]>
             })
             .collect();
     }
-    let counts = [0, 1, 2].map(|dim| geometry.local[dim].div_ceil(brush[dim]));
+    let counts = [0, 1, 2].map(|dim| sizes[dim].div_ceil(brush[dim]));
     let mut tiles = Vec::new();
     for tile in 0..counts[0] * counts[1] * counts[2] {
         let corner = [
