@@ -1,9 +1,9 @@
 //! The work-items of a launch, and how they lie in work-groups.
 
 use crate::launch::CHUNK;
+use heddle_transform::AxisOrder;
 pub use heddle_transform::kernels::MAX_WORK_ITEMS;
 use heddle_transform::kernels::{GROUP_DESCRIPTOR_WORDS, GroupDescriptorField, SMALL_LAUNCH};
-use heddle_transform::{AxisOrder, WorkItemLayout};
 use thiserror::Error;
 
 /// The work-items of a launch: up to three dimensions, an offset, and the size of a work-group, which may be left open.
@@ -319,34 +319,6 @@ pub(crate) fn share_groups(
     axes.to_dimensions([row as u32, rows.min((wanted / row).max(tile)) as u32, 1])
 }
 
-/// Returns how the lanes of brushes lie in work-groups of this size, and how many there are along each axis; `local` has the order of
-/// axes.
-pub(crate) fn choose_fold(
-    local: [u32; 3],
-    lanes: u32,
-    observes_brush: bool,
-    is_uniform: bool,
-) -> (WorkItemLayout, [u32; 3]) {
-    let is_row = local[1] == 1 && local[2] == 1;
-    if observes_brush {
-        // Brushes are of consecutive work-items, and all but the last one of a group are full.
-        let goes_on = is_row || is_uniform && local[0].is_multiple_of(lanes);
-        return (if goes_on { WorkItemLayout::Rows } else { WorkItemLayout::Linear }, [lanes, 1, 1]);
-    }
-    // Short rows lie side by side. A row that fills half of the lanes has none next to it: one contiguous access costs less than
-    // two that are joined.
-    let mut left = lanes;
-    if local[0].saturating_mul(2) >= lanes {
-        return (WorkItemLayout::Rows, [local[0].next_power_of_two().min(lanes), 1, 1]);
-    }
-    let brush = local.map(|size| {
-        let extent = size.next_power_of_two().min(left).max(1);
-        left /= extent;
-        extent
-    });
-    (WorkItemLayout::Rows, brush)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -397,25 +369,6 @@ mod tests {
             }
             assert_eq!(groups.index(1)[usize::from(axes.dimension(0))], 1);
         }
-    }
-
-    #[test]
-    fn brushes_take_lanes_from_several_rows() {
-        let chosen = |local| choose_fold(local, 16, false, true);
-        assert_eq!(chosen([64, 4, 1]), (WorkItemLayout::Rows, [16, 1, 1]));
-        assert_eq!(chosen([20, 4, 1]), (WorkItemLayout::Rows, [16, 1, 1]));
-        assert_eq!(chosen([8, 8, 1]), (WorkItemLayout::Rows, [8, 1, 1]));
-        assert_eq!(chosen([9, 8, 1]), (WorkItemLayout::Rows, [16, 1, 1]));
-        assert_eq!(chosen([4, 8, 1]), (WorkItemLayout::Rows, [4, 4, 1]));
-        assert_eq!(chosen([8, 1, 1]), (WorkItemLayout::Rows, [8, 1, 1]));
-        assert_eq!(chosen([3, 2, 9]), (WorkItemLayout::Rows, [4, 2, 2]));
-        assert_eq!(chosen([4, 1, 4]), (WorkItemLayout::Rows, [4, 1, 4]));
-        assert_eq!(chosen([1, 1, 1]), (WorkItemLayout::Rows, [1, 1, 1]));
-        assert_eq!(choose_fold([8, 8, 1], 16, true, true), (WorkItemLayout::Linear, [16, 1, 1]));
-        assert_eq!(choose_fold([32, 8, 1], 16, true, true), (WorkItemLayout::Rows, [16, 1, 1]));
-        assert_eq!(choose_fold([20, 1, 1], 16, true, true), (WorkItemLayout::Rows, [16, 1, 1]));
-        assert_eq!(choose_fold([20, 4, 1], 12, false, true), (WorkItemLayout::Rows, [12, 1, 1]));
-        assert_eq!(choose_fold([2, 4, 1], 12, false, true), (WorkItemLayout::Rows, [2, 4, 1]));
     }
 
     #[test]

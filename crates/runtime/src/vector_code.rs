@@ -4,7 +4,6 @@ use crate::code::BuildError;
 use crate::forced::ForcedOptions;
 use crate::kernel_facts::KernelFacts;
 use crate::program::BuildOptions;
-use crate::range::choose_fold;
 use heddle_compiler::context::PassContext;
 use heddle_compiler::ir::module::FunctionKind;
 use heddle_compiler::ir::{Code, Diagnostic, Module};
@@ -15,6 +14,7 @@ use heddle_llvm::{
     CodeFormat, Cpu, EmitOptions, LlvmModule, OptimizeOptions, SourceLoops, define_printf_bodies, emit,
     generate, internalize_except, optimize,
 };
+use heddle_transform::kernels::{GainsBySize, GroupLayout, LayoutRequest, group_layout};
 use heddle_transform::{
     AxisOrder, GroupExecution, GroupFunction, KernelOptions, LaunchPromises, TargetInfo, VersioningPolicy,
     WorkItemLayout, has_vectorized_loops, lower_kernels,
@@ -77,13 +77,15 @@ impl CodeVariant {
         is_uniform: bool,
         is_small: bool,
     ) -> CodeVariant {
-        let axes = if kernel.observes_brush { AxisOrder::WORK_ITEMS } else { axes };
-        let (fold, brush) = choose_fold(axes.to_axes(local), lanes, kernel.observes_brush, is_uniform);
-        // Where a brush takes several rows of a group, it is known how far these are apart.
-        let has_rows = fold == WorkItemLayout::Linear || brush[1] * brush[2] > 1;
-        let is_fixed = kernel.required_local.is_some() || has_rows && kernel.sees_groups;
-        let local = (is_fixed && is_uniform).then_some(local);
-        CodeVariant { fold, axes, brush, local, ..CodeVariant::of_rows(lanes, axes, is_small) }
+        let gains_by_size = match (kernel.required_local, kernel.sees_groups) {
+            (Some(_), _) => GainsBySize::Always,
+            (None, true) => GainsBySize::ForSeveralRows,
+            (None, false) => GainsBySize::Never,
+        };
+        let observes_brush = kernel.observes_brush;
+        let request = LayoutRequest { local, axes, lanes, observes_brush, is_uniform, gains_by_size };
+        let GroupLayout { layout, axes, brush, local } = group_layout(&request);
+        CodeVariant { fold: layout, axes, brush, local, ..CodeVariant::of_rows(lanes, axes, is_small) }
     }
 
     /// Returns the variant for groups of one work-item, which run merged.

@@ -45,6 +45,7 @@ mod bounds;
 mod clamped_indices;
 mod extensions;
 mod group;
+mod group_layout;
 mod group_waits;
 mod independent_iterations;
 mod inline;
@@ -74,6 +75,7 @@ mod vector_dimension;
 mod versions;
 
 pub use distinct_pointers::{ObjectParameter, has_unknown_base, object_parameters, repeats_stores};
+pub use group_layout::{GainsBySize, GroupLayout, LayoutRequest, group_layout};
 pub use independent_iterations::IndependentIterations;
 pub use index_digits::SHORTEST_ROW;
 pub use index_extents::IndexExtent;
