@@ -10,6 +10,8 @@ pub mod generate;
 pub mod execution;
 pub mod differential;
 pub mod divided;
+pub mod dimension_cases;
+pub mod dimension_runs;
 pub mod uniformity;
 pub mod bounded_indices;
 pub mod bytes;

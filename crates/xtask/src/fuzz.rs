@@ -28,6 +28,9 @@ pub(crate) struct FuzzVerbArguments {
     /// Instruction sets of topics that run vector code, with commas between: sse4.2, avx2, avx512, neon (emulated)
     #[arg(long, value_name = "NAME")]
     target: Option<String>,
+    /// Of the topic `dimensions`: one kernel in N runs natively, too (default 4)
+    #[arg(long, value_name = "N")]
+    natively: Option<u64>,
     /// List the topics of programs
     #[arg(long)]
     topics: bool,
@@ -50,13 +53,17 @@ impl FuzzVerbArguments {
         option("count", self.count.map(|number| number.to_string()));
         option("jobs", self.jobs.map(|number| number.to_string()));
         option("target", self.target.clone());
+        option("natively", self.natively.map(|number| number.to_string()));
         if self.topics { vec!["--help".into()] } else { words }
     }
 
     /// Returns count and seed of a topic of its own, which takes nothing else.
     fn count_and_seed(&self, topic: &str, count: u64) -> XtaskResult<(u64, u64)> {
-        let takes_more =
-            self.minutes.is_some() || self.jobs.is_some() || self.target.is_some() || self.topics;
+        let takes_more = self.minutes.is_some()
+            || self.jobs.is_some()
+            || self.target.is_some()
+            || self.natively.is_some()
+            || self.topics;
         if self.words.len() > 1 || takes_more {
             return Err(XtaskError::Usage(format!("`fuzz {topic}` takes --count N and --seed S only")));
         }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use heddle_testing::coverage::Coverage;
+use heddle_testing::dimension_runs::check_dimensions;
 use heddle_testing::fuzz::{FuzzFind, FuzzPlan, FuzzReport, fuzz};
 use heddle_testing::native::{self, InstructionSet, NATIVE_TOPICS, NativeTopic, drive, native_topic};
 use heddle_testing::nest_cases::{NestCounts, check_nests};
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-const USAGE: &str = "usage: fuzz [TOPIC] [--minutes N] [--seed S] [--count N] [--jobs N] [--target NAME]
+const USAGE: &str = "usage: fuzz [TOPIC] [--minutes N] [--seed S] [--count N] [--jobs N] [--target NAME] [--natively N]
 
 Generates programs from seed S on and checks properties of them. Without a TOPIC all topics share the minutes.
 
@@ -24,6 +25,7 @@ Generates programs from seed S on and checks properties of them. Without a TOPIC
   --jobs N      threads; default: one a core
   --target NAME of topics that run native code: sse4.2, avx2, avx512, neon (emulated), several with commas between;
                 default: what this machine is
+  --natively N  of the topic `dimensions`: one kernel in N runs natively, too; default 4
 
 exit code: 0 nothing found, 1 something was found (each find is a file in target/fuzz), 2 usage
 
@@ -39,10 +41,16 @@ const PTX: (&str, &str) = (
 const NESTS: (&str, &str) =
     ("nests", "nests whose levels become dimensions of a brush do on the oracle what one thread does");
 
+/// The topic of kernels of several dimensions, and what holds.
+const DIMENSIONS: (&str, &str) = (
+    "dimensions",
+    "kernels of two and three dimensions compute the same in every order of axes and tile, on the oracle and natively",
+);
+
 fn usage() -> String {
     let plain = TOPICS.iter().map(|topic| (topic.name, topic.says));
     let native = NATIVE_TOPICS.iter().map(|topic| (topic.name, topic.says));
-    plain.chain(native).chain([PTX, NESTS]).fold(USAGE.to_owned(), |mut text, (name, says)| {
+    plain.chain(native).chain([PTX, NESTS, DIMENSIONS]).fold(USAGE.to_owned(), |mut text, (name, says)| {
         let _ = write!(text, "\n  {name:<13} {says}");
         text
     })
@@ -53,6 +61,8 @@ struct FuzzArguments {
     native: Vec<&'static NativeTopic>,
     ptx: bool,
     nests: bool,
+    dimensions: bool,
+    natively: u64,
     targets: Vec<InstructionSet>,
     minutes: f64,
     seed: u64,
@@ -67,6 +77,8 @@ fn arguments(words: impl Iterator<Item = String>) -> Result<Option<FuzzArguments
         native: Vec::new(),
         ptx: false,
         nests: false,
+        dimensions: false,
+        natively: 4,
         targets: Vec::new(),
         minutes: 1.0,
         seed: 1,
@@ -89,6 +101,7 @@ fn arguments(words: impl Iterator<Item = String>) -> Result<Option<FuzzArguments
             }
             "--seed" => found.seed = value()?.parse().map_err(wrong)?,
             "--count" => found.count = Some(value()?.parse().map_err(wrong)?),
+            "--natively" => found.natively = value()?.parse::<u64>().map_err(wrong)?.max(1),
             "--jobs" => found.jobs = value()?.parse::<usize>().map_err(wrong)?.max(1),
             "--target" => {
                 for name in value()?.split(',') {
@@ -98,6 +111,7 @@ fn arguments(words: impl Iterator<Item = String>) -> Result<Option<FuzzArguments
             }
             word if word == PTX.0 => found.ptx = true,
             word if word == NESTS.0 => found.nests = true,
+            word if word == DIMENSIONS.0 => found.dimensions = true,
             word if word.starts_with('-') => return Err(format!("there is no option {word}")),
             word => match (topic(word), native_topic(word)) {
                 (Some(topic), _) => found.topics.push(topic),
@@ -108,8 +122,9 @@ fn arguments(words: impl Iterator<Item = String>) -> Result<Option<FuzzArguments
     }
     // A count suffices as a limit: time bounds it only on request.
     found.minutes = minutes.unwrap_or(if found.count.is_some() { 1e6 } else { 1.0 });
-    if found.topics.is_empty() && found.native.is_empty() && !found.ptx && !found.nests {
-        (found.ptx, found.nests) = (true, true);
+    let has_own = found.ptx || found.nests || found.dimensions;
+    if found.topics.is_empty() && found.native.is_empty() && !has_own {
+        (found.ptx, found.nests, found.dimensions) = (true, true, true);
         found.topics = TOPICS.iter().collect();
         found.native = NATIVE_TOPICS.iter().filter(|topic| topic.is_in_slice).collect();
     }
@@ -133,7 +148,8 @@ fn main() -> ExitCode {
     let topics = arguments.topics.len()
         + arguments.native.len()
         + usize::from(arguments.ptx)
-        + usize::from(arguments.nests);
+        + usize::from(arguments.nests)
+        + usize::from(arguments.dimensions);
     let share = Duration::from_secs_f64(arguments.minutes * 60.0 / topics as f64);
     let mut coverage = Coverage::default();
     let mut finds = Vec::new();
@@ -175,6 +191,9 @@ fn main() -> ExitCode {
     if arguments.nests {
         wrong += run_nests(&arguments, share);
     }
+    if arguments.dimensions {
+        wrong += run_dimensions(&arguments, share);
+    }
     for topic in &arguments.native {
         match run_native(topic, &arguments, share, &folder) {
             Ok(finds) => wrong += finds,
@@ -213,6 +232,18 @@ fn run_nests(arguments: &FuzzArguments, time: Duration) -> usize {
         say_line!("seed {seed}: {find}");
     }
     finds.len()
+}
+
+/// Runs the topic of kernels of several dimensions; returns the number of finds.
+fn run_dimensions(arguments: &FuzzArguments, time: Duration) -> usize {
+    const MOST_SHOWN: usize = 5;
+    let FuzzArguments { seed, count, jobs, natively, .. } = *arguments;
+    let counts = check_dimensions(seed, count, time, jobs, natively);
+    say_line!("{:<13} from seed {seed} on: {counts}; {} finds", DIMENSIONS.0, counts.finds.len());
+    for (seed, find) in counts.finds.iter().take(MOST_SHOWN) {
+        say_line!("seed {seed}: {find}");
+    }
+    counts.finds.len()
 }
 
 /// Runs the topic of generated PTX; returns the number of finds.

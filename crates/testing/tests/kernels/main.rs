@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod bounded;
+mod dimensions;
 mod divided;
 mod images;
 mod strides;
