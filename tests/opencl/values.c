@@ -1,21 +1,7 @@
-// Values of builtin functions, bit by bit.
-// covers: cl_khr_fp64
+// Bits of ballots in sub-groups, also of those that are not full.
 #include "check.h"
-#include <math.h>
 
 static const char *source =
-    "kernel void floats(global const float *x, global const float *y, global float *out, global int *q) {\n"
-    "  size_t i = get_global_id(0); int r;\n"
-    "  out[3 * i] = remainder(x[i], y[i]); out[3 * i + 1] = remquo(x[i], y[i], &r); out[3 * i + 2] = atan2pi(x[i], y[i]); q[i] = r;\n"
-    "}\n"
-    "kernel void doubles(global const double *x, global const double *y, global double *out, global int *q) {\n"
-    "  size_t i = get_global_id(0); int r;\n"
-    "  out[3 * i] = remainder(x[i], y[i]); out[3 * i + 1] = remquo(x[i], y[i], &r); out[3 * i + 2] = atan2pi(x[i], y[i]); q[i] = r;\n"
-    "}\n"
-    "kernel void logarithms(global int *out, float x, double y) {\n"
-    "  out[0] = ilogb(x * 0) == FP_ILOGB0; out[1] = ilogb(y * 0) == FP_ILOGB0;\n"
-    "  out[2] = ilogb(NAN * x) == FP_ILOGBNAN; out[3] = ilogb(y * (double)NAN) == FP_ILOGBNAN; out[4] = ilogb(x) == 1;\n"
-    "}\n"
     "#pragma OPENCL EXTENSION cl_khr_subgroups : enable\n"
     "#pragma OPENCL EXTENSION cl_khr_subgroup_ballot : enable\n"
     "kernel void bits(global uint *out, global const uint4 *in) {\n"
@@ -26,7 +12,6 @@ static const char *source =
     "  out[8 * i + 6] = sub_group_ballot_exclusive_scan(v); out[8 * i + 7] = get_sub_group_id();\n"
     "}\n";
 
-enum { COUNT = 4096 };
 static unsigned long long state = 88172645463325252ull;
 static unsigned long long next(void) {
   state ^= state << 13, state ^= state >> 7, state ^= state << 17;
@@ -38,75 +23,6 @@ static cl_mem buffer(struct setting s, size_t bytes, void *from) {
   cl_mem memory = clCreateBuffer(s.context, CL_MEM_USE_HOST_PTR, bytes, from, &error);
   CHECK(error);
   return memory;
-}
-
-#define REMAINDERS(NAME, T, F, BITS, EXPONENTS) \
-  static void NAME(struct setting s, cl_program program) { \
-    static T x[COUNT], y[COUNT], out[3 * COUNT]; \
-    static cl_int q[COUNT]; \
-    for (int i = 0; i < COUNT; i++) { \
-      union { unsigned long long bits; double d; struct { float f, other; } s; } of; \
-      of.bits = next(); \
-      x[i] = (T)F(ldexp)(1 + (T)(of.bits >> 12) * (T)0x1p-52, (int)(next() % EXPONENTS) - EXPONENTS / 2); \
-      of.bits = next(); \
-      y[i] = (T)F(ldexp)(1 + (T)(of.bits >> 12) * (T)0x1p-52, (int)(next() % EXPONENTS) - EXPONENTS / 2); \
-      /* Quotients near powers of two, where sizes are largest. */ \
-      if (i % 2) y[i] = F(ldexp)(y[i], F(ilogb)(x[i]) - F(ilogb)(y[i]) - i % 12); \
-      if (i % 3 == 0) x[i] = -x[i]; \
-      if (i % 5 == 0) y[i] = -y[i]; \
-    } \
-    for (int i = 0; i < 64; i++) { \
-      x[i] = F(ldexp)(1 + (T)(next() >> 12) * (T)0x1p-53, EXPONENTS / 2 - 1); \
-      y[i] = F(ldexp)(1 + (T)(next() >> 12) * (T)0x1p-53, EXPONENTS / 2 - 1 - i % 12); \
-    } \
-    x[64] = -(T)0x1.5d7bf8p+127; y[64] = (T)0x1.36bf02p+120; \
-    const T inf = (T)INFINITY, edges[][2] = {{inf, inf}, {-inf, inf}, {inf, -inf}, {-inf, -inf}}; \
-    for (int i = 0; i < 4; i++) x[65 + i] = edges[i][0], y[65 + i] = edges[i][1]; \
-    cl_int error; \
-    cl_kernel kernel = clCreateKernel(program, #NAME, &error); \
-    CHECK(error); \
-    cl_mem memory[] = {buffer(s, sizeof x, x), buffer(s, sizeof y, y), buffer(s, sizeof out, out), buffer(s, sizeof q, q)}; \
-    for (int i = 0; i < 4; i++) CHECK(clSetKernelArg(kernel, i, sizeof *memory, &memory[i])); \
-    size_t global = COUNT; \
-    CHECK(clEnqueueNDRangeKernel(s.queue, kernel, 1, NULL, &global, NULL, 0, NULL, NULL)); \
-    CHECK(clFinish(s.queue)); \
-    for (int i = 0; i < COUNT; i++) { \
-      int quotient; \
-      T rest = F(remquo)(x[i], y[i], &quotient); \
-      if (isinf(x[i])) { \
-        T turn = copysign(y[i] > 0 ? 0.25 : 0.75, x[i]); \
-        EXPECT(isnan(out[3 * i]) && out[3 * i + 2] == turn); \
-        continue; \
-      } \
-      if (out[3 * i] != rest || out[3 * i + 1] != rest || (quotient & 7) != (q[i] & 7)) { \
-        int own = q[i] < 0 ? -q[i] : q[i], theirs = quotient < 0 ? -quotient : quotient; \
-        if (out[3 * i] != rest || out[3 * i + 1] != rest || (own & 7) != (theirs & 7)) \
-          fprintf(stderr, #NAME " %a by %a: %a and %a, quotient %d, not %a, %d\n", (double)x[i], (double)y[i], (double)out[3 * i], (double)out[3 * i + 1], q[i], (double)rest, quotient), exit(1); \
-      } \
-    } \
-    for (int i = 0; i < 4; i++) CHECK(clReleaseMemObject(memory[i])); \
-    CHECK(clReleaseKernel(kernel)); \
-  }
-#define SINGLE(name) name##f
-#define TWICE(name) name
-REMAINDERS(floats, cl_float, SINGLE, 32, 252)
-REMAINDERS(doubles, cl_double, TWICE, 64, 2044)
-
-static void logarithms(struct setting s, cl_program program) {
-  cl_int error, out[5] = {0};
-  float x = 2;
-  double y = 2;
-  cl_kernel kernel = clCreateKernel(program, "logarithms", &error);
-  CHECK(error);
-  cl_mem memory = buffer(s, sizeof out, out);
-  CHECK(clSetKernelArg(kernel, 0, sizeof memory, &memory));
-  CHECK(clSetKernelArg(kernel, 1, sizeof x, &x));
-  CHECK(clSetKernelArg(kernel, 2, sizeof y, &y));
-  CHECK(clEnqueueTask(s.queue, kernel, 0, NULL, NULL));
-  CHECK(clFinish(s.queue));
-  for (int i = 0; i < 5; i++) EXPECT(out[i] == 1);
-  CHECK(clReleaseMemObject(memory));
-  CHECK(clReleaseKernel(kernel));
 }
 
 static void bits(struct setting s, cl_program program) {
@@ -147,9 +63,6 @@ static void bits(struct setting s, cl_program program) {
 int main(void) {
   struct setting s = start(0);
   cl_program program = build(s, source, "-cl-std=CL3.0");
-  floats(s, program);
-  doubles(s, program);
-  logarithms(s, program);
   bits(s, program);
   CHECK(clReleaseProgram(program));
   end(s);

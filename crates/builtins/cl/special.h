@@ -92,6 +92,9 @@ PURE double tgamma(double x) {
   return x != x ? x : floor(x) == x ? NO_NUMBER(double) : fabs(x) < 0x1p-60 ? 1 / x : value;
 }
 
+// The second result of lgamma_r, which is 0 at the poles.
+static PURE int gamma_sign_or_pole(double x) { return x <= 0 && floor(x) == x ? 0 : gamma_sign(x); }
+
 // The logarithm of |gamma(x)|.
 static LONG_PURE double lgamma_size(double x) {
   double size = fabs(x);
@@ -116,11 +119,11 @@ PURE float lgamma(float x) { return (float)lgamma_size((double)x); }
 UNARY_BOTH(tgamma)
 UNARY_BOTH(lgamma)
 static FUNCTION double lgamma_r_of(double x, int *sign) {
-  *sign = gamma_sign(x);
+  *sign = gamma_sign_or_pole(x);
   return lgamma_size(x);
 }
 static FUNCTION float lgamma_r_of(float x, int *sign) {
-  *sign = gamma_sign((double)x);
+  *sign = gamma_sign_or_pole((double)x);
   return (float)lgamma_size((double)x);
 }
 SECONDS(lgamma_r, float, int)

@@ -13,6 +13,7 @@ mod test;
 mod lint;
 mod coverage;
 mod fuzz;
+mod math;
 mod mutants;
 mod races;
 mod gpu;

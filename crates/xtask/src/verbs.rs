@@ -8,6 +8,7 @@ use crate::demo::{Demonstration, demo};
 use crate::fuzz::{FuzzVerbArguments, fuzz};
 use crate::install::{InstallArguments, install, uninstall};
 use crate::machine::MachineKind;
+use crate::math::{MathArguments, math};
 use crate::mutants::{MutantsArguments, mutants};
 use crate::races::{RacesArguments, races};
 use crate::run::{XtaskResult, at, pass, program, root};
@@ -44,6 +45,12 @@ pub(crate) enum XtaskVerb {
     Forced,
     /// Generate programs and check them against the oracle; `native` and `c` run vector code
     Fuzz(FuzzVerbArguments),
+    /// Compare OpenCL C's mathematical functions, as the driver computes them, with true values (output: target/math)
+    ///
+    /// Scalars and vectors, in halves, floats and doubles: all special values, all pairs of such, and random numbers. Prints the largest
+    /// error of each function, its argument, the specification's bound and the speed; a function beyond its bound fails. `./x test` takes
+    /// 20,000 random numbers; 100 million take seconds to minutes a function.
+    Math(MathArguments),
     /// Break crates on purpose, and count what the tests notice
     Mutants(MutantsArguments),
     /// Run many host threads on the OpenCL driver under ThreadSanitizer (nightly Rust with rust-src)
@@ -148,6 +155,7 @@ pub(crate) fn run_verb(verb: Option<XtaskVerb>) -> XtaskResult {
         XtaskVerb::Bless => test::bless(),
         XtaskVerb::Forced => test::forced(),
         XtaskVerb::Fuzz(arguments) => fuzz(&arguments),
+        XtaskVerb::Math(arguments) => math(&arguments),
         XtaskVerb::Mutants(arguments) => mutants(&arguments),
         XtaskVerb::Races(arguments) => races(&arguments),
         XtaskVerb::Gpu { timed } => gpu::gpu(timed),
@@ -205,6 +213,8 @@ mod tests {
             "./x demo tour",
             "./x gpu --timed",
             "./x install --prefix here",
+            "./x math",
+            "./x math --numbers 1e8 --seed 3 --type double --width 4 sin pow",
             "./x mutants ir heddle-llvm --sample 70 --shard 2",
             "./x races --minutes 0.5 --threads 4",
             "./x try gsl",
@@ -226,6 +236,9 @@ mod tests {
             "./x demo opencl",
             "./x gpu --fast",
             "./x install --prefix",
+            "./x math --numbers many",
+            "./x math --type int",
+            "./x math --width 5",
             "./x mutants --sample 0",
             "./x races --threads some",
             "./x try",

@@ -201,6 +201,7 @@ fn arguments(name: &str) -> Vec<String> {
     let hints =
         ["-mllvm", "--spirv-ext=+SPV_KHR_expect_assume", "-Xclang", "-disable-llvm-passes", "-cl-std=CL3.0"];
     match name {
+        "math.c" => ["--numbers", "0", "--type", "half", "--width", "1"].map(str::to_string).into(),
         "versions.c" => {
             vec![source("hints.cl").display().to_string(), spirv("hints.cl", "traced.spv", &hints)]
         }

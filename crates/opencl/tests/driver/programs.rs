@@ -1,6 +1,6 @@
 //! The programs of `tests/opencl`, each of which says "passed" at its end.
 
-use crate::place::{command, compile, run, scratch, source};
+use crate::place::{command, compile, compile_as, run, scratch, source};
 use std::path::Path;
 use std::process::Command;
 
@@ -51,11 +51,74 @@ fn whole_programs_are_accepted() {
     passes("accepted.c");
 }
 
-/// Halves are converted and computed in hardware or in software: one CPU of each kind that the machine has.
+/// One CPU of each kind that the machine has: halves are converted and computed in hardware or in software.
+const CPUS_FOR_HALVES: [Option<&str>; 3] = [None, Some("znver3"), Some("sse4.2")];
+
+/// Compiles the program that compares mathematical functions with true values.
+fn math() -> String {
+    // A contracted reference would not be rounded twice where the kernel has to be.
+    compile_as("math.c", &scratch().join("math"), &["-O2", "-ffp-contract=off"]).display().to_string()
+}
+
+/// Functions of halves that depend on how the CPU computes and converts halves.
+const CONVERTING: [&str; 14] = [
+    "x + y",
+    "x * y",
+    "x / y",
+    "fma",
+    "mad",
+    "sqrt",
+    "(T)(float)x",
+    "(T)(double)x",
+    "sin",
+    "pow",
+    "fract",
+    "rint",
+    "isequal",
+    "isfinite",
+];
+
+/// Checks functions of one type at special values and some random numbers; `./x math` takes more of them.
+fn check_math(program: &str, ty: &str, cpu: Option<&str>) {
+    let mut command = command(program, &["--type", ty, "--width", "1"]);
+    // Run-time selection would compile each kernel for several numbers of lanes, whose bits are the same.
+    command.env("HEDDLE_LANES", "registers").envs(cpu.map(|cpu| ("HEDDLE_CPU", cpu)));
+    command.args(cpu.iter().flat_map(|_| CONVERTING));
+    let output = command.output().expect("timeout starts");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let messages = String::from_utf8_lossy(&output.stderr);
+    let wrong: Vec<&str> = printed.split_inclusive(" a second\n").filter(|it| it.contains("WRONG")).collect();
+    assert!(
+        output.status.success() && printed.ends_with("passed\n"),
+        "{ty}, {cpu:?}: {}\n{}{messages}",
+        output.status,
+        wrong.concat()
+    );
+}
+
+#[test]
+fn functions_are_within_their_bounds() {
+    let program = math();
+    for ty in ["float", "double"] {
+        check_math(&program, ty, None);
+    }
+    for cpu in CPUS_FOR_HALVES {
+        check_math(&program, "half", cpu);
+    }
+}
+
+#[test]
+fn faults_of_functions_are_found() {
+    let output =
+        command(&math(), &["--faults"]).env("HEDDLE_LANES", "registers").output().expect("timeout starts");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && printed.ends_with("passed\n"), "{}\n{printed}", output.status);
+}
+
 #[test]
 fn halves_are_computed() {
     let program = compile("halves.c").display().to_string();
-    for cpu in [None, Some("znver3"), Some("sse4.2")] {
+    for cpu in CPUS_FOR_HALVES {
         let mut command = command(&program, &[]);
         command.envs(cpu.map(|cpu| ("HEDDLE_CPU", cpu)));
         let output = command.output().expect("timeout starts");
@@ -76,7 +139,7 @@ fn lanes_of_sub_groups_exchange_all_types() {
 }
 
 #[test]
-fn values_of_functions_are_right() {
+fn bits_of_ballots_are_right() {
     passes("values.c");
 }
 
