@@ -1,4 +1,4 @@
-//! Mathematical functions of OpenCL C against true values: `./x math`.
+//! Mathematical and integer functions of OpenCL C against true values: `./x math`.
 
 use crate::builds::build_installed;
 use crate::run::{XtaskResult, at, pass, program, release, target, tee, write};
@@ -23,6 +23,9 @@ pub(crate) struct MathArguments {
     /// Number of elements, 1 for scalars; default: scalars, and some vectors
     #[arg(long, value_parser = ["1", "2", "3", "4", "8", "16"])]
     width: Option<String>,
+    /// Check integer functions, operators and shuffles instead: all types and widths
+    #[arg(long, conflicts_with_all = ["functions", "type", "width"])]
+    integers: bool,
     /// Replace functions by wrong ones, each of which has to be found
     #[arg(long)]
     faults: bool,
@@ -39,18 +42,20 @@ fn parse_count(text: &str) -> Result<u64, String> {
 pub(crate) fn math(arguments: &MathArguments) -> XtaskResult {
     build_installed()?;
     let folder = target().join("math");
-    let (vendors, tests) = (folder.join("vendors"), folder.join("math"));
+    let name = if arguments.integers { "integers" } else { "math" };
+    let (vendors, tests) = (folder.join("vendors"), folder.join(name));
     at(&folder, fs::create_dir_all(&folder))?;
     write(&vendors.join("heddle.icd"), format!("{}\n", release().join("libheddle_opencl.so").display()))?;
     // A contracted reference would not be rounded where the kernel has to be.
-    let mut cc = program("cc", ["-std=gnu11", "-O2", "-ffp-contract=off", "tests/opencl/math.c"]);
+    let mut cc = program("cc", ["-std=gnu11", "-O2", "-ffp-contract=off", &format!("tests/opencl/{name}.c")]);
     pass(cc.args(["-lOpenCL", "-lm", "-o"]).arg(&tests))?;
-    let mut run =
-        program(&tests, ["--numbers", &arguments.numbers.to_string(), "--seed", &arguments.seed.to_string()]);
+    let (numbers, seed) = (arguments.numbers.to_string(), arguments.seed.to_string());
+    let mut run = program(&tests, ["--numbers", &numbers, "--seed", &seed]);
+    run.args(arguments.integers.then_some("--all"));
     run.args(arguments.r#type.iter().flat_map(|ty| ["--type", ty]));
     run.args(arguments.width.iter().flat_map(|width| ["--width", width]));
     run.args(arguments.faults.then_some("--faults")).args(&arguments.functions);
-    tee(run.env("OCL_ICD_VENDORS", vendors), &folder.join("math.txt"))
+    tee(run.env("OCL_ICD_VENDORS", vendors), &folder.join(format!("{name}.txt")))
 }
 
 #[cfg(test)]

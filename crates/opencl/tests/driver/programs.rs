@@ -116,6 +116,22 @@ fn faults_of_functions_are_found() {
 }
 
 #[test]
+fn integers_are_computed() {
+    let program = compile("integers.c").display().to_string();
+    for arguments in [&[][..], &["--faults"]] {
+        let output =
+            command(&program, arguments).env("HEDDLE_LANES", "registers").output().expect("timeout starts");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let messages = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success() && printed.ends_with("passed\n"),
+            "{arguments:?}: {}\n{printed}{messages}",
+            output.status
+        );
+    }
+}
+
+#[test]
 fn halves_are_computed() {
     let program = compile("halves.c").display().to_string();
     for cpu in CPUS_FOR_HALVES {
