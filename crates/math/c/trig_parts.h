@@ -78,6 +78,11 @@ INLINE struct angle great_angle(double x) {
   int is_negative = (int)(ix >> 63);
   double sign = is_negative != is_over ? -1.0 : 1.0;
   sign = x - x == 0 ? sign : NOT_A_NUMBER;
+#ifdef FAST
+  // `r_low` is more than a unit of r at most, which fast forms cannot spare.
+  r += r_low;
+  r_low = 0;
+#endif
   struct angle angle = {is_negative ? -n : n, sign * r, sign * r_low};
   return angle;
 }
