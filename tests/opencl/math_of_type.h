@@ -89,7 +89,7 @@ static inline REAL NAME(log_gamma)(struct NAME(call) *c) {
   REAL value = lgamma_r(c->x, &sign);
 #endif
   int is_pole = c->x <= 0 && !isinf(c->x) && c->x == R(floor)(c->x);
-  // Nothing is said about NaN and the negative infinity.
+  // The specification leaves it open for NaN and the negative infinity.
   c->count = is_pole ? 0 : isnan(c->x) || (isinf(c->x) && c->x < 0) ? c->found : sign;
   return value;
 }
@@ -706,7 +706,7 @@ static int NAME(check)(struct setting s, const struct NAME(function) *f, const s
   state = plan->seed;
   struct NAME(worst) worst = {.units = -1};
   cl_ulong specials = NAME(fill_special)(f->params, f->flags, 0), tried = 0, all = specials + plan->numbers;
-  double began = seconds(), said = began;
+  double began = seconds(), shown = began;
   while (tried < all) {
     int is_special = tried < specials;
     cl_ulong rest = is_special ? specials - tried : all - tried;
@@ -718,8 +718,8 @@ static int NAME(check)(struct setting s, const struct NAME(function) *f, const s
     int count = rest < CHUNK ? (int)rest : CHUNK;
     NAME(compare)(f, count, &worst);
     tried += count;
-    if (seconds() - said > 10) {
-      said = seconds();
+    if (seconds() - shown > 10) {
+      shown = seconds();
       fprintf(stderr, "%s of %s: %llu of %llu numbers\n", text, TYPE_NAME, (unsigned long long)tried, (unsigned long long)all);
     }
   }
