@@ -5,7 +5,7 @@ use crate::machine::MachineKind;
 use crate::run::{
     XtaskResult, at, fail, in_front, pass, program, release, root, target, tee, tool_folder, write,
 };
-use crate::tools::{cuda_python, install_wheels};
+use crate::tools::{cuda_python, cuda_toolkit, install_wheels, openmp};
 use crate::try_programs::{TryDpnpArguments, try_dpnp};
 use crate::wheel::wheel_path;
 use clap::Args;
@@ -18,8 +18,8 @@ use std::process::Command;
 pub(crate) struct BenchArguments {
     /// Benchmark; without one, list those in Rust
     ///
-    /// `loops` also runs kernels in ISPC's language by the compiler that the variable ISPC names. Scripts (Python and PyPI) are
-    /// `cuda`, `dpnp`, `packages`, `ufuncs [THREADS]` and `spirv`: the workloads of `opencl` and the kernels of tests as SPIR-V
+    /// `loops` also runs kernels in ISPC's language by the compiler that the variable ISPC names. `cuda openmp [PROGRAM]` runs CUDA
+    /// programs, compiled by NVIDIA's compiler (PyPI), next to C with OpenMP. Scripts (Python and PyPI) are `cuda`, `dpnp`, `packages`, `ufuncs [THREADS]` and `spirv`: the workloads of `opencl` and the kernels of tests as SPIR-V
     /// against OpenCL C.
     name: Option<String>,
     /// Family of programs whose growth alone is measured, or arguments of a script
@@ -27,7 +27,7 @@ pub(crate) struct BenchArguments {
     /// Go on with what a run that was cut off has measured (`opencl`)
     #[arg(long)]
     resume: bool,
-    /// Make few launches, on one thread only (`forms`)
+    /// Make few launches (`cuda openmp`), on one thread only (`forms`)
     #[arg(long)]
     quick: bool,
 }
@@ -43,6 +43,11 @@ pub(crate) fn bench(arguments: &BenchArguments) -> XtaskResult {
     let Some(name) = &arguments.name else {
         return pass(tool("bench")?.args(arguments.resume.then_some("--resume")));
     };
+    if name == "cuda" && words.first().is_some_and(|word| word == "openmp") {
+        let mut command = cuda_openmp(&words[1..])?;
+        command.args(arguments.quick.then_some("--quick"));
+        return tee(&mut command, &folder().join("cuda-openmp.txt"));
+    }
     let mut command = match &**name {
         "spirv" => spirv(words)?,
         "dpnp" => try_dpnp(&TryDpnpArguments::speed())?,
@@ -88,6 +93,17 @@ fn cuda(words: &[String]) -> XtaskResult<Command> {
     command.arg("tests/cuda/bench.py").args(words).env("OCL_ICD_VENDORS", vendors);
     command.env("LD_LIBRARY_PATH", in_front(&release().join("cuda"), "LD_LIBRARY_PATH"));
     command.envs([("DEV", "CUDA:PTX"), ("CACHELEVEL", "0"), ("HEDDLE_CACHE", "0"), ("CC", "clang-22")]);
+    Ok(command)
+}
+
+/// Compares CUDA programs with C and OpenMP.
+fn cuda_openmp(words: &[String]) -> XtaskResult<Command> {
+    cuda_toolkit()?;
+    openmp()?;
+    build_installed()?;
+    link_cuda()?;
+    let mut command = tool("bench")?;
+    command.arg("cuda-openmp").args(words);
     Ok(command)
 }
 

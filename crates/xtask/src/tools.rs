@@ -4,7 +4,8 @@
 
 use crate::builds::link;
 use crate::run::{
-    XtaskResult, at, copy, fail, fresh, not_run, pass, program, read, root, run, say, tool_folder, write,
+    XtaskResult, at, copy, fail, fresh, not_run, pass, printed, program, read, root, run, say, tool_folder,
+    write,
 };
 use std::ffi::OsStr;
 use std::fs;
@@ -89,6 +90,17 @@ fn openblas() {
     if run(pip.args(ALONE).arg("--target").arg(folder).arg(OPENBLAS_WHEEL)).is_err() {
         say(format!("{OPENBLAS_WHEEL} is out of reach"));
     }
+}
+
+/// Installs clang's OpenMP runtime if it is missing.
+pub(crate) fn openmp() -> XtaskResult {
+    const PACKAGE: &str = "libomp-22-dev";
+    // Without the library, clang prints its name instead of its path.
+    let path = printed(&mut program("clang-22", ["-print-file-name=libomp.so"]))?;
+    if !Path::new(path.trim()).is_absolute() && install_packages(&[PACKAGE]).is_err() {
+        return fail(format!("clang's OpenMP runtime is missing: ./x packages {PACKAGE}"));
+    }
+    Ok(())
 }
 
 /// Returns the folder of Intel's OpenCL runtime.

@@ -10,6 +10,7 @@ mod brushes;
 mod compile;
 mod in_process;
 mod cost;
+mod cuda_openmp;
 pub(crate) mod divergence;
 mod form_template;
 mod images;
@@ -107,6 +108,11 @@ pub const BENCHES: &[Benchmark] = &[
         name: "choice",
         about: "the first code of each kernel, chosen by estimates, next to all codes that it was chosen from",
         run: opencl_choice::run,
+    },
+    Benchmark {
+        name: "cuda-openmp",
+        about: "21 CUDA programs on our driver, next to C with OpenMP that computes the same (`./x bench cuda openmp`)",
+        run: cuda_openmp::run,
     },
     Benchmark {
         name: "opencl-own",

@@ -513,7 +513,7 @@ fn start(
     Ok(running)
 }
 
-fn line_of(output: &mut BufReader<ChildStdout>) -> Result<String, String> {
+pub(super) fn line_of(output: &mut BufReader<ChildStdout>) -> Result<String, String> {
     let mut line = String::new();
     match output.read_line(&mut line) {
         Ok(0) => Err("it ended without an answer".into()),
