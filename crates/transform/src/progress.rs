@@ -588,15 +588,16 @@ impl DispatchLoop<'_> {
     }
 
     /// Redirects the edges to blocks of a region to one head, which switches to each lane's next block. Lanes that leave the region
-    /// meet behind the loop, and part there to where they go.
+    /// meet behind the loop, and part there to where they go. Edges from outside have a block before the head: lanes that come back
+    /// to the region go round a cycle of their own, and do not join those that have not left.
     fn redirect_to_head(&mut self, region: &[Block]) {
         let mut numbers: FxHashMap<Block, i128> = region.iter().copied().zip(1..).collect();
         let inside: FxHashSet<Block> = region.iter().copied().collect();
         let sources: Vec<Block> = self.func.blocks().collect();
-        let (head, end) = (self.func.append_block(), self.func.append_block());
+        let [before, head, end] = [(); 3].map(|()| self.func.append_block());
         let types: Vec<Type> = self.func.signature.results.iter().map(|result| result.ty).collect();
         let results: Vec<Value> = types.iter().map(|&ty| self.object(ty)).collect();
-        let mut next: Vec<(Block, Value)> = Vec::new();
+        let (mut first, mut next): (Vec<(Block, Value)>, Vec<(Block, Value)>) = (Vec::new(), Vec::new());
         let mut exits: Vec<Block> = Vec::new();
         let mut returns = region.len() + 1 == sources.len();
         for block in sources {
@@ -610,8 +611,8 @@ impl DispatchLoop<'_> {
                         continue;
                     };
                     let edge = self.func.append_block();
-                    append_jump(self.func, edge, head);
-                    next.push((edge, self.func.make_int(Scalar::I32, number)));
+                    append_jump(self.func, edge, before);
+                    first.push((edge, self.func.make_int(Scalar::I32, number)));
                     self.func.inst_mut(last).targets_mut()[index] = edge;
                 }
                 continue;
@@ -661,9 +662,14 @@ impl DispatchLoop<'_> {
                 }
                 _ => continue,
             };
-            next.push((block, state));
-            *self.func.inst_mut(last) = InstData { origin: data.origin, ..InstData::jump(head) };
+            let (edges, target) = if is_inside { (&mut next, head) } else { (&mut first, before) };
+            edges.push((block, state));
+            *self.func.inst_mut(last) = InstData { origin: data.origin, ..InstData::jump(target) };
         }
+        let mut builder = Builder::new(self.func, InsertPoint::End(before));
+        let state = builder.phi(Scalar::I32.into(), &first, None);
+        builder.jump(head);
+        next.insert(0, (before, state));
         let mut builder = Builder::new(self.func, InsertPoint::End(head));
         let state = builder.phi(Scalar::I32.into(), &next, None);
         let cases = (1..=region.len() as u128).collect();
