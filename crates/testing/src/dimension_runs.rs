@@ -72,6 +72,9 @@ impl DimensionChoice {
 /// Memory that a group function takes: bytes of local memory, and of scratch memory for each brush.
 pub type GroupMemory = [u64; 2];
 
+/// Layout of groups: true if linear, axes, lanes along each axis, fixed size.
+pub type ChosenLayout = (bool, [u8; 3], [u32; 3], Option<[u32; 3]>);
+
 /// Rules of the lowering: those of the product, or of a woven copy.
 #[derive(Clone, Copy)]
 #[expect(missing_debug_implementations, reason = "it holds functions")]
@@ -80,8 +83,8 @@ pub struct DimensionRules {
     pub lower: fn(&mut Module, &DimensionChoice) -> Result<GroupMemory, String>,
     /// Chooses axes for a kernel.
     pub axes: fn(&Module) -> [u8; 3],
-    /// Chooses the layout of groups with these axes and lanes: linear, axes, brush, fixed size.
-    pub layout: fn(&DimensionCase, [u8; 3], u32) -> (bool, [u8; 3], [u32; 3], Option<[u32; 3]>),
+    /// Chooses the layout of groups with these axes and lanes.
+    pub layout: fn(&DimensionCase, [u8; 3], u32) -> ChosenLayout,
 }
 
 /// Defines `RULES`, the [`DimensionRules`] of the product, or of a woven copy.

@@ -597,7 +597,7 @@ impl DispatchLoop<'_> {
         let [before, head, end] = [(); 3].map(|()| self.func.append_block());
         let types: Vec<Type> = self.func.signature.results.iter().map(|result| result.ty).collect();
         let results: Vec<Value> = types.iter().map(|&ty| self.object(ty)).collect();
-        let (mut first, mut next): (Vec<(Block, Value)>, Vec<(Block, Value)>) = (Vec::new(), Vec::new());
+        let [mut first, mut next]: [Vec<(Block, Value)>; 2] = Default::default();
         let mut exits: Vec<Block> = Vec::new();
         let mut returns = region.len() + 1 == sources.len();
         for block in sources {

@@ -34,7 +34,7 @@ pub(crate) struct MathArguments {
 /// Reads a whole number, which may be written as a power of ten.
 fn parse_count(text: &str) -> Result<u64, String> {
     let number: f64 = text.parse().map_err(|_| "not a number".to_string())?;
-    let is_count = number >= 0.0 && number < 1e18 && number.fract() == 0.0;
+    let is_count = (0.0..1e18).contains(&number) && number.fract() == 0.0;
     if is_count { Ok(number as u64) } else { Err("not a whole number".into()) }
 }
 

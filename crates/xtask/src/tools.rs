@@ -98,7 +98,7 @@ pub(crate) fn openmp() -> XtaskResult {
     // Without the library, clang prints its name instead of its path.
     let path = printed(&mut program("clang-22", ["-print-file-name=libomp.so"]))?;
     if !Path::new(path.trim()).is_absolute() && install_packages(&[PACKAGE]).is_err() {
-        return fail(format!("clang's OpenMP runtime is missing: ./x packages {PACKAGE}"));
+        return fail(format!("clang's OpenMP runtime is missing (Debian: {PACKAGE})"));
     }
     Ok(())
 }
