@@ -237,6 +237,20 @@ impl BodyEmitter<'_, '_> {
         self.module.asm.extract(vector, index)
     }
 
+    /// Extracts a lane of a mask by an index of 32 bits. In loops over lanes, LLVM would store all of an `i1` vector's lanes as
+    /// bytes to load one of them. Bits of other lanes may be poison.
+    pub(super) fn mask_lane(&self, mask: ValueHandle, index: ValueHandle, lanes: u32) -> ValueHandle {
+        let asm = &self.module.asm;
+        let mut bits = asm.cast(LLVMOpcode::LLVMBitCast, asm.freeze(mask), asm.int_ty(lanes));
+        let width = asm.int_ty(lanes.max(32));
+        if lanes < 32 {
+            bits = asm.cast(LLVMOpcode::LLVMZExt, bits, width);
+        }
+        let index = if lanes > 32 { asm.cast(LLVMOpcode::LLVMZExt, index, width) } else { index };
+        let shifted = asm.binary(LLVMOpcode::LLVMLShr, bits, index);
+        asm.cast(LLVMOpcode::LLVMTrunc, shifted, asm.int_ty(1))
+    }
+
     /// Emits compress (`Op::Compress`: moves selected lanes to the front) or expand.
     pub(super) fn squeeze(&self, op: Op, vector: ValueHandle, mask: ValueHandle, ty: Type) -> ValueHandle {
         let asm = &self.module.asm;

@@ -315,7 +315,16 @@ impl BodyEmitter<'_, '_> {
             (OpLowering::Special, Op::Lane) => asm.scalar(to.scalar(), 0),
             (OpLowering::Special, Op::Width) => asm.scalar(to.scalar(), 1),
             (OpLowering::Special, Op::Splat) => self.splat(args[0], to),
-            (OpLowering::Special, Op::Extract) => self.element(args[0], args[1]),
+            (OpLowering::Special, Op::Extract) => match from.lanes().map(u32::from) {
+                Some(lanes @ ..=64)
+                    if from.scalar() == Scalar::I1
+                        && types.get(1) == Some(&Type::I32)
+                        && !asm.is_constant(args[1]) =>
+                {
+                    self.mask_lane(args[0], args[1], lanes)
+                }
+                _ => self.element(args[0], args[1]),
+            },
             (OpLowering::Special, Op::Insert) => asm.insert(args[0], args[1], args[2]),
             (OpLowering::Special, Op::Permute) => match &data.detail {
                 Detail::Permute(lanes) => {
