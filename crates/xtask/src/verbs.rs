@@ -205,6 +205,7 @@ mod tests {
             "./x bench --resume opencl",
             "./x bench forms stencil5 --quick",
             "./x bench cuda drivers axpy",
+            "./x bench cuda openmp life --quick",
             "./x conformance DIR",
             "./x conformance DIR --only images --only api --test read --jobs 2 --seconds 60 --wimpy --resume --build B",
             "./x coverage",
