@@ -101,7 +101,7 @@ impl ComparedForms {
             clang.args(["-O3", "-march=native", "-fopenmp", "-Wno-pass-failed"]).args(options).arg("-I");
             clang.arg(toolkit.join("include")).args(&files).arg("-L").arg(&forms.libraries);
             done(clang.args(["-lcuda", "-lm", "-o"]).arg(program)).map_err(|reason| {
-                format!("{reason}where OpenMP's runtime is missing: ./x packages libomp-22-dev")
+                format!("{reason}where OpenMP's runtime is missing (Debian: libomp-22-dev)")
             })?;
         }
         Ok(forms)
