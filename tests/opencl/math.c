@@ -20,7 +20,7 @@ enum { IS_EXACT = 1, ANY_ZERO = 2, HAS_OTHER = 4, HAS_COUNT = 8, IS_INT = 16, TA
 // Divisible by all widths.
 enum { CHUNK = 3 << 14 };
 #define OPEN(own) -(double)(own)
-// What the driver promises for halves, less than the specification asks for.
+// Bound of errors of halves in units: that of the driver, which is less than the specification's.
 #define HALF_BOUND 0.51
 
 struct plan {

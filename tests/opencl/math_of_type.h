@@ -35,7 +35,7 @@ static inline BITS NAME(bits_of)(STORED x) {
 struct NAME(call) {
   REAL x, y, z;
   int n;
-  // What a function gives besides its result, as it should be.
+  // Expected second result: a number (`modf`, `sincos`), or a count (`frexp`, `lgamma_r`).
   REAL other;
   int count;
   // The integer that was found, for arguments where it is free.

@@ -36,8 +36,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 pub fn read_foreign_ir(file: &str, bytes: &[u8]) -> Result<LlvmModule, Diagnostic> {
     let is_bitcode = bytes.starts_with(b"BC\xc0\xde") || bytes.starts_with(&[0xde, 0xc0, 0x17, 0x0b]);
     let read = || {
-        // The errors are reported by this process, which reads it again.
-        // SAFETY: the child process, which this runs in, has nothing to say.
+        // The parent reports errors: it reads the file again.
+        // SAFETY: this runs in the child process alone, which opens no file afterwards.
         unsafe { libc::close(libc::STDERR_FILENO) };
         drop(read_ir(file, bytes));
     };

@@ -19,8 +19,8 @@ pub(crate) struct BenchArguments {
     /// Benchmark; without one, list those in Rust
     ///
     /// `loops` also runs kernels in ISPC's language by the compiler that the variable ISPC names. `cuda openmp [PROGRAM]` runs CUDA
-    /// programs, compiled by NVIDIA's compiler (PyPI), next to C with OpenMP. Scripts (Python and PyPI) are `cuda`, `dpnp`, `packages`, `ufuncs [THREADS]` and `spirv`: the workloads of `opencl` and the kernels of tests as SPIR-V
-    /// against OpenCL C.
+    /// programs, compiled by NVIDIA's compiler (PyPI), next to C with OpenMP. Scripts (Python and PyPI) are `cuda`, `dpnp`,
+    /// `packages`, `ufuncs [THREADS]` and `spirv`: the workloads of `opencl` and the kernels of tests as SPIR-V against OpenCL C.
     name: Option<String>,
     /// Family of programs whose growth alone is measured, or arguments of a script
     family: Vec<String>,
